@@ -10,6 +10,7 @@ import (
 
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/snowflake"
 )
 
 // A sluggishStore carries out its calls after a delay. It carries out a write even if the
@@ -43,6 +44,65 @@ func (s sluggishStore) CompareAndSwap(ctx context.Context, worker int, old, next
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
 	}
+}
+
+// A program that gives up before the store answers, and tries again and again, holds no
+// worker for what it has begun.
+func TestStartsThatGiveUpHoldNoWorker(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		js := snowflake.JSSafeLayout() // 64 workers
+		l, err := lease.Acquire(t.Context(), store, js, lease.WithLogger(discard()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = l.Release(t.Context()) // has written the layout
+		for range 64 {
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			l, err := lease.Acquire(ctx, sluggishStore{store, 0, 800 * time.Millisecond}, js, lease.WithLogger(discard()))
+			cancel()
+			if err == nil {
+				t.Fatalf("acquired %+v, want an error", l.Stats())
+			}
+		}
+		time.Sleep(5 * time.Second)
+		for key, r := range store.Records() {
+			if key >= 0 && !strings.HasSuffix(r.Owner, "/released") {
+				t.Errorf("worker %d is held by %s until %v", key, r.Owner, time.UnixMilli(r.Bound))
+			}
+		}
+		last, err := lease.Acquire(t.Context(), store, js, lease.WithLogger(discard()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = last.Release(t.Context())
+		time.Sleep(time.Minute) // until the background has ended
+	})
+}
+
+// A start that gives up releases only what its own write has leased. It leaves a record
+// that another process has written in the meantime.
+func TestGivingUpLeavesOtherHolders(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		_ = acquire(t, store, lease.WithWorker(0), lease.WithDatacenter(0)).Release(t.Context())
+		store.Fail(leasetest.Hold)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		other := lease.Record{Bound: now() + 60_000, Owner: "other"}
+		time.AfterFunc(900*time.Millisecond, func() { store.Put(0, other) })
+		if _, err := lease.Acquire(ctx, store, layout(), lease.WithWorker(0), lease.WithDatacenter(0), lease.WithLogger(discard())); err == nil {
+			t.Fatal("acquired a worker, want an error")
+		}
+		time.Sleep(time.Minute)
+		store.Deliver()
+		time.Sleep(time.Minute)
+		if got := store.Records()[0]; got != other {
+			t.Errorf("record = %+v, want %+v", got, other)
+		}
+	})
 }
 
 // If the context ends too soon for an answer, Acquire does not begin the write, because

@@ -39,7 +39,7 @@ type claim struct {
 	readAll      bool          // read all records, because a sample of the workers was all in use
 	starts       map[int]int64 // by key of each worker tried: the first tick that no other process can have issued, in Unix ms
 	collisions   int           // writes that the store refused
-	unknown      int           // writes without an answer
+	unanswered   []int         // the keys of the workers of writes without an answer
 	pause        time.Duration // before the next attempt
 }
 
@@ -50,6 +50,9 @@ func (c claim) search(ctx context.Context) (*heldWorker, error) {
 	c.token, c.starts = newToken(c.window), map[int]int64{}
 	for {
 		w, err := c.attempt(ctx)
+		if err != nil && c.starting && len(c.unanswered) > 0 {
+			go c.giveUp()
+		}
 		if w != nil || err != nil {
 			return w, err
 		}
@@ -235,12 +238,13 @@ func (c *claim) write(ctx context.Context, conn records, found candidate, now in
 	switch {
 	case ok:
 		w.acknowledge(r)
+		c.unanswered = slices.DeleteFunc(c.unanswered, func(key int) bool { return key == found.key }) // confirm releases it
 		return c.confirm(ctx, conn, w)
 	case err == nil:
 		c.backOff()
 		return nil, nil
 	}
-	if c.unknown++; c.unknown == maxUnknown || ctx.Err() != nil {
+	if c.unanswered = append(c.unanswered, found.key); len(c.unanswered) == maxUnknown || ctx.Err() != nil {
 		return nil, acquireError(err)
 	}
 	return nil, nil
@@ -259,6 +263,42 @@ func (c *claim) confirm(ctx context.Context, conn records, w *heldWorker) (*held
 	}
 	_, releaseErr := conn.swapReleased(context.WithoutCancel(ctx), w, w.start)
 	return nil, errors.Join(err, releaseErr)
+}
+
+// giveUp releases, in the background, the workers that a start has leased by writes without
+// an answer. Otherwise each of them would stay leased for a window, and a program that tries
+// again and again would soon hold all workers. A write may land later, so giveUp reads the
+// records several times, after pauses that double, for a window. It writes only over records
+// with this claim's token, and no ID was issued under that token.
+func (c *claim) giveUp() {
+	ctx, cancel := context.WithTimeout(context.Background(), max(c.window, c.patience))
+	defer cancel()
+	left := slices.Compact(slices.Sorted(slices.Values(c.unanswered)))
+	for pause := firstRetry; len(left) > 0 && sleep(ctx, pause) == nil; pause *= 2 {
+		left = slices.DeleteFunc(left, func(key int) bool { return c.releaseUnanswered(ctx, key) })
+	}
+}
+
+// releaseUnanswered reads the record of a worker, and releases the worker if the record has
+// this claim's token, at the bound from which the claim would have issued. It reports whether
+// the store has acknowledged that.
+func (c *claim) releaseUnanswered(ctx context.Context, key int) (released bool) {
+	conn, disconnect, err := c.records.connect(ctx, c.patience)
+	if err != nil {
+		return false
+	}
+	defer disconnect()
+	r, err := conn.read(ctx, key)
+	if err != nil || r.heldBy() != c.token.holder {
+		return false
+	}
+	t, _ := parseToken(r.Owner)
+	c.token.replaced = t.replaced // of this worker, because the claim may have written others since
+	w := c.newWorker(key, c.now())
+	w.base = r
+	lost, err := conn.swapReleased(ctx, w, w.start)
+	c.token = w.token // with the number of writes
+	return err == nil && lost == nil
 }
 
 // backOff counts a collision, which is a write that the store refused because another

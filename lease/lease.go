@@ -43,8 +43,9 @@ var _ snowflake.WorkerSource = (*Lease)(nil)
 // Acquire tries for as long as other processes get in first, waits for its turn if the
 // store is a [Queue], and waits for the time of [WithSettle]. A connection, which a
 // store inspects, may take 20 seconds, and each call of the store 5. If ctx ends during
-// a write, the worker may stay leased for a window. Acquire does not write if ctx would
-// end sooner than the store took to answer a read.
+// a write, Acquire returns, and a goroutine releases the worker once the write has landed. It
+// tries that for a window. If the process exits before, the worker stays leased for a window.
+// Acquire does not write if ctx would end sooner than the store took to answer a read.
 func Acquire(ctx context.Context, store Store, layout snowflake.Layout, opts ...Option) (*Lease, error) {
 	c, err := newConfig(layout, opts)
 	if store == nil {

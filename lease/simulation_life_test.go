@@ -49,8 +49,11 @@ func (s *simulation) newLife(seed uint64, process, number int) *life {
 func (l *life) live() {
 	defer l.die()
 	l.seen = l.newRecorder(l.client)
-	got, err := lease.Acquire(context.Background(), l.seen.Store, l.layout, l.leaseOptions()...)
+	ctx, cancel := l.startContext()
+	got, err := lease.Acquire(ctx, l.seen.Store, l.layout, l.leaseOptions()...)
+	cancel()
 	if err != nil {
+		time.Sleep(l.choices.upTo(l.window)) // the background releases what the start has begun
 		return
 	}
 	l.setLease(got)
@@ -61,6 +64,14 @@ func (l *life) live() {
 	}
 	l.issue(gen)
 	l.end(gen)
+}
+
+// startContext returns the context of Acquire, which sometimes ends before the store answers.
+func (l *life) startContext() (context.Context, context.CancelFunc) {
+	if l.choices.oneIn(3) {
+		return context.WithTimeout(context.Background(), l.choices.upTo(3*time.Second))
+	}
+	return context.WithCancel(context.Background())
 }
 
 // leaseOptions returns the options of the lease. On a store that forgets, every lease

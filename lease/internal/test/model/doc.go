@@ -40,6 +40,9 @@
 //     record with its own token becomes the base of the next write, which must change the
 //     record. The bound need not rise. It counts once that write is acknowledged. A claim
 //     does the same, and takes no other worker before.
+//   - A claim that gives up reads the records that it has tried to write. It releases a
+//     worker whose record has its own token, at the bound from which it would have issued,
+//     because it has issued nothing.
 //   - If another process has the worker, or an operator has released it, or the bound
 //     reads lower than the acknowledged bound, the process stops issuing
 //     under it. If the bound reads lower, the process restores it by a release. Its grant

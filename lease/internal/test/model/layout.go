@@ -38,9 +38,10 @@ func (sr *stepper) checks(p num) {
 	sr.change(step{kind: check, process: p}, func(s *state) {
 		pr := &s.processes[p]
 		same := r.version == pr.joined || sr.isMutant(SameLayout) && r.bound == pr.layout
-		pr.mode = holding
 		if !same && !sr.isMutant(TrustLayout) {
 			pr.mode = stopped
+			return
 		}
+		pr.mode, pr.tried = holding, [maxWorkers]num{}
 	})
 }

@@ -16,6 +16,7 @@ const (
 	UnreadLayout       Mutant = "unread-layout"        // a claim that cannot read the layout once more issues nevertheless
 	ExtendLower        Mutant = "extend-lower"         // an extension may lower the bound
 	NoToken            Mutant = "no-token"             // the owner is the host's name
+	GiveUpBelow        Mutant = "give-up-below"        // a claim that gives up releases its worker below the bound that it found
 	IssueAfterRelease  Mutant = "issue-after-release"  // the process issues while it releases the worker
 	ReleaseLast        Mutant = "release-last"         // a worker is released at its last tick, not above it
 	LowerHeld          Mutant = "lower-held"           // an operator lowers the bound of a worker whose holder may still issue
@@ -27,7 +28,7 @@ const (
 func Mutants() []Mutant {
 	return []Mutant{
 		FromNow, TTLOnly, TrustTimeout, TrustRead, TrustReadExtending, TrustLayout, SameLayout, UnreadLayout,
-		ExtendLower, NoToken, IssueAfterRelease, ReleaseLast, LowerHeld, Lossy, Fork,
+		ExtendLower, NoToken, GiveUpBelow, IssueAfterRelease, ReleaseLast, LowerHeld, Lossy, Fork,
 	}
 }
 

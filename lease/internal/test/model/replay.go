@@ -110,21 +110,22 @@ func (r *Replay) take(st step) error {
 // model returns the process of the model for a grant.
 func (r *Replay) model(p num) *process { return &r.sr.state.processes[p] }
 
-// grantOf returns the grant of a token. A new token shows that an earlier claim of the
-// process has ended, so grantOf ends that grant, without a write that could arrive late, and
-// starts another. It returns the process of the model for the grant.
+// grantOf returns the process of the model for the grant of a token. A new token starts
+// another grant. If there is no room for it, earlier claims of the process have ended,
+// because a process has one claim at a time. They are kept until then, because a claim that
+// has given up can still release its workers.
 func (r *Replay) grantOf(process, token int) (num, error) {
 	if p, ok := r.find(token); ok {
 		return p, nil
 	}
-	if token > 0 { // not the number that stands for a token during a write of the layout
+	p, ok := r.find(0)
+	if !ok {
 		if err := r.end(process, false, func(m mode) bool { return m == joining || m == claiming }); err != nil {
 			return 0, err
 		}
-	}
-	p, ok := r.find(0)
-	if !ok {
-		return 0, errors.New("too many grants at once")
+		if p, ok = r.find(0); !ok {
+			return 0, errors.New("too many grants at once")
+		}
 	}
 	r.grants[p] = grant{process, token}
 	return p, nil

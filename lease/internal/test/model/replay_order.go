@@ -4,6 +4,7 @@ package model
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -37,21 +38,32 @@ func advanceIssues(events []Event) []Event {
 	return out
 }
 
-// writesAfter returns, by the index of each read, the write that was based on it. This is
-// the next write of the process, if no other read comes before it.
+// writesAfter returns, by the index of each read, the write that was based on it. A release
+// is based on the last read of its worker alone, and any other write on the last read of
+// many workers. A claim that has given up reads and releases while another claim of the
+// process works, so the reads of each kind are remembered separately.
 func writesAfter(events []Event) map[int]*Event {
-	last, after := map[int]int{}, map[int]*Event{}
+	type read struct{ process, worker int }
+	const many = -2 // as the worker of a read of many workers; LayoutWorker is -1
+	last, after := map[read]int{}, map[int]*Event{}
 	for i := range events {
 		e := &events[i]
-		at, read := last[e.Process]
 		switch {
-		case e.Kind == Loaded && e.OK:
-			last[e.Process] = i
-		case e.Kind == Sent && read:
-			after[at] = e
-			delete(last, e.Process)
+		case e.Kind == Loaded && e.OK && len(e.Keys) == 1:
+			last[read{e.Process, e.Keys[0]}] = i
+		case e.Kind == Loaded && e.OK && len(e.Keys) > 0: // a read without keys only looks for a missing layout
+			last[read{e.Process, many}] = i
+		case e.Kind == Sent:
+			from := read{e.Process, many}
+			if e.New.Released {
+				from.worker = e.Worker
+			}
+			if at, ok := last[from]; ok {
+				after[at] = e
+				delete(last, from)
+			}
 		case e.Kind == Died:
-			delete(last, e.Process)
+			maps.DeleteFunc(last, func(r read, _ int) bool { return r.process == e.Process })
 		}
 	}
 	return after

@@ -19,7 +19,7 @@ func (r *Replay) loaded(e Event, next *Event) error {
 	case len(e.Keys) == 1 && e.Keys[0] == LayoutWorker: // after a claim
 		return r.checks(e.Process)
 	case len(e.Keys) == 1: // of its own worker
-		return r.reloads(e)
+		return r.reloads(e, next)
 	case next == nil:
 		return nil // the process did not use the answer
 	case next.Worker == LayoutWorker:
@@ -58,9 +58,16 @@ func (r *Replay) checks(process int) (err error) {
 	return err
 }
 
-// reloads takes a read of one worker. A grant reads its worker after a write that was not
-// acknowledged. Other reads of a single worker take no step.
-func (r *Replay) reloads(e Event) error {
+// reloads takes a read of one worker. A claim that has given up reads a worker that it then
+// releases. A grant reads its worker after a write that was not acknowledged. Other reads of
+// a single worker take no step.
+func (r *Replay) reloads(e Event, next *Event) error {
+	if next != nil {
+		p, ok := r.find(next.token())
+		if pr := r.model(p); ok && (pr.mode == claiming || pr.mode == stopped && pr.worker != num(next.Worker)) {
+			return r.take(step{kind: giveUp, process: p, worker: num(next.Worker)})
+		}
+	}
 	p := r.writer[e.Process]
 	pr := r.model(p)
 	if r.grants[p].process != e.Process || pr.worker != num(e.Keys[0]) || pr.mode != holding && pr.mode != stopped {

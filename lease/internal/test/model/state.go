@@ -117,20 +117,33 @@ func (s *state) useWritten(p num) {
 	case holding:
 		pr.acknowledged, pr.base = written.bound, written
 	case stopped:
-		s.end(p)
+		s.endWorker(p)
 	}
+}
+
+// endWorker ends the grant of a worker that is lost or released. A claim that has given up
+// may have tried other workers, which it can still release.
+func (s *state) endWorker(p num) {
+	pr := &s.processes[p]
+	pr.tried[pr.worker] = 0
+	if pr.tried == [maxWorkers]num{} {
+		s.end(p)
+		return
+	}
+	*pr = process{mode: claiming, tried: pr.tried, layout: pr.layout, joined: pr.joined}
 }
 
 // hold makes a claim hold the worker, whose record is b. The process issues from the tick of
 // its claim, which tried has plus one. If there are layouts, the process must first read the
 // layout once more.
 func (pr *process) hold(worker num, b base) {
+	tried := pr.tried
 	*pr = process{
 		mode: holding, worker: worker, next: pr.tried[worker] - 1, acknowledged: b.bound, base: b,
 		layout: pr.layout, joined: pr.joined,
 	}
 	if pr.layout != 0 {
-		pr.mode = checking
+		pr.mode, pr.tried = checking, tried // because the claim may still fail, and give up
 	}
 }
 

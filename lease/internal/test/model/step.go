@@ -11,6 +11,7 @@ const (
 	claim               // a claim reads worker and writes bound a, to issue from b
 	again               // a claim reads a record of its own and writes bound a
 	trust               // a claim reads a record of its own and holds the worker
+	giveUp              // a claim that ends reads a record of its own, to release the worker
 	extend              // writes bound a
 	read                // reads the record of its worker
 	issue               // tick a
@@ -64,6 +65,8 @@ func (st step) action() string {
 		return fmt.Sprintf("reads its own record of worker %d and asks for bound %d", st.worker, st.a)
 	case trust:
 		return fmt.Sprintf("reads its own record of worker %d and trusts it", st.worker)
+	case giveUp:
+		return fmt.Sprintf("gives up, and reads its own record of worker %d", st.worker)
 	case extend:
 		return fmt.Sprintf("asks to extend worker %d to bound %d", st.worker, st.a)
 	case read:

@@ -95,12 +95,14 @@ func (sr *stepper) requests(p num) {
 		if !sr.claimsAgain(p) {
 			sr.claims(p)
 		}
+		sr.givesUp(p)
 	case holding:
 		sr.extends(p)
 		sr.reads(p)
 	case stopped:
 		sr.releases(p)
 		sr.reads(p)
+		sr.givesUp(p)
 	}
 }
 
@@ -152,6 +154,26 @@ func (sr *stepper) claimsAgain(p num) bool {
 		}
 	}
 	return found
+}
+
+// givesUp looks for records with the token of a claim, which ends without a worker. It makes
+// the process stop with such a record as its base, to release the worker. It has issued
+// nothing, so the release may restore the bound from which the claim would have issued. If a
+// release gets no answer, the claim can go on with another worker.
+func (sr *stepper) givesUp(p num) {
+	for w := range num(sr.config.Workers) {
+		r := sr.state.store.read(w)
+		if sr.state.processes[p].tried[w] == 0 || !sr.isOwn(p, r) {
+			continue
+		}
+		sr.change(step{kind: giveUp, process: p, worker: w}, func(s *state) {
+			pr := &s.processes[p]
+			pr.mode, pr.worker, pr.base, pr.next = stopped, w, baseOf(r), pr.tried[w]-1
+			if sr.isMutant(GiveUpBelow) {
+				pr.next = 0
+			}
+		})
+	}
 }
 
 // isOwn reports whether a record has the token of the process's grant, and was not
@@ -213,8 +235,8 @@ func (sr *stepper) reads(p num) {
 		case own: // the store has forgotten, and the release restores the bound
 			p := &s.processes[p]
 			p.mode, p.base, p.next = stopped, baseOf(r), pr.acknowledged
-		default: // another process has the worker, or an operator has released it
-			s.end(p)
+		default: // another process has the worker, or it is released
+			s.endWorker(p)
 		}
 	})
 }
