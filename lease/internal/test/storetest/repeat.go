@@ -32,8 +32,10 @@ func Repeated(t *testing.T, server *testserver.Server, dial leasetest.Dialer) {
 	for _, m := range all {
 		stats := m.Stats()
 		losses += int(stats.Losses + stats.Regressions)
-		if first, _, logged := strings.Cut(m.Errors(), "\n"); logged {
-			t.Errorf("worker %d: logged %s, want no error", m.First().Worker, first)
+		for line := range strings.Lines(m.Errors()) {
+			if !strings.Contains(line, "lease: fenced") { // a busy server may let a window end
+				t.Errorf("worker %d: logged %s, want no other error than the end of a window", m.First().Worker, line)
+			}
 		}
 	}
 	t.Logf("%d writes repeated: %v, %d workers lost, longest halt %v", proxy.Repeated(), sum, losses, halt.Round(10*time.Millisecond))
