@@ -151,6 +151,7 @@ func (out *page) obstacles(title string, all []obstacle, details bool) {
 	}
 	out.line(0, "\n"+title)
 	merged := engine.Converted(groups(all, obstacle.kind, !details), mergedOf)
+	out.shortened = out.shortened || len(merged) < len(all)
 	for i, o := range merged {
 		tables := engine.List(engine.Converted(o.tables, TableName.String))
 		out.line(2, o.lead+o.object+", of "+out.names(tables, details)+": "+strings.Join(o.reasons, "; "))
@@ -160,9 +161,9 @@ func (out *page) obstacles(title string, all []obstacle, details bool) {
 	}
 }
 
-// kind returns a text that is the same for obstacles that one fix removes from objects of
-// one kind, for example from views. After a colon, a fix has SQL, which has the name of
-// its object.
+// kind returns a key for grouping. Two obstacles have the same kind if their objects are
+// of one type, for example views, and their fixes are equal up to a colon. The SQL after
+// the colon names the object, so it always differs.
 func (o obstacle) kind() string {
 	object, _, _ := strings.Cut(o.object, " ")
 	fix, _, _ := strings.Cut(o.fix, ": ")
@@ -170,7 +171,7 @@ func (o obstacle) kind() string {
 }
 
 // mergedOf returns one obstacle for a group of the same kind. If their fixes differ, it
-// has the fix of the first.
+// has the fix of the first. If their reasons differ, it marks them as examples.
 func mergedOf(group []obstacle) obstacle {
 	first := group[0]
 	if len(group) == 1 {
@@ -180,7 +181,7 @@ func mergedOf(group []obstacle) obstacle {
 	var tables []TableName
 	var reasons []string
 	for _, o := range group {
-		objects = append(objects, o.object)
+		objects = append(objects, o.name())
 		for _, table := range o.tables {
 			tables = engine.AppendNew(tables, table)
 		}
@@ -188,14 +189,27 @@ func mergedOf(group []obstacle) obstacle {
 			reasons = engine.AppendNew(reasons, reason)
 		}
 	}
+	differ := slices.ContainsFunc(group, func(o obstacle) bool { return len(o.reasons) < len(reasons) })
 	if len(reasons) > engine.Few {
 		reasons = append(reasons[:engine.Few], "and so on")
 	}
+	if differ {
+		reasons[0] = "for example: " + reasons[0]
+	}
 	fix := first.fix
 	if slices.ContainsFunc(group, func(o obstacle) bool { return o.fix != first.fix }) {
-		fix = "of " + first.object + ": " + fix
+		fix = "of " + first.name() + ": " + fix
 	}
 	return obstacle{first.lead, objects.First(), tables, reasons, fix}
+}
+
+// name returns the object, with its table if "column id" or "primary key" does not name
+// it.
+func (o obstacle) name() string {
+	if len(o.tables) == 1 && isUniqueInTable(o.object) && !strings.Contains(o.object, " of table ") {
+		return o.object + " of " + o.tables[0].String()
+	}
+	return o.object
 }
 
 // likely prints each column with the instruction that adds it to the plan. Without
@@ -405,9 +419,13 @@ func (out *page) notes(title string, notes []engine.Note, details bool) {
 		if len(group) > 1 {
 			names := engine.List{}
 			for _, note := range group[1:] {
-				names = append(names, note.Name(group[0]))
+				if name := note.Name(group[0]); name != "" {
+					names = append(names, name)
+				}
 			}
-			text += fmt.Sprintf(" The same holds for %s.", names.First())
+			if len(names) > 0 {
+				text += fmt.Sprintf(" There are such notes also for %s.", names.First())
+			}
 		}
 		out.shortened = out.shortened || text != group[0].Text
 		out.wrapped(2, 4, "- ", text)

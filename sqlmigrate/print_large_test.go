@@ -31,8 +31,8 @@ func TestTextOfLargeApplication(t *testing.T) {
 			"47 more: it uses column id, whose type", " fix: let the plan do it", "\nToo narrow", "\nTables\n",
 		}},
 		"with views": {append([]any{sqlmigrate.WithRecreateViews()}, tables...), []string{
-			"Fails after the move\n  - An INSERT into view ", " The same holds for view ", " and 36 more.\n",
-			"  - Function add_", " and 21 more.", "\nToo narrow", "\nNotes\n", "\nTables\n",
+			"Fails after the move\n  - An INSERT into view ", " There are such notes also for view ", " of ", " and 36 more.\n",
+			"  - Function add_", " There are such notes also for function add_", " and 21 more.", "\nToo narrow", "\nNotes\n", "\nTables\n",
 		}},
 		"one table": {[]any{sqlmigrate.WithRecreateViews(), "repo_specs"}, []string{"\nToo narrow", "\nNotes\n", "\nTables\n"}},
 	} {

@@ -139,6 +139,37 @@ Phase guard: 1 step, at once, 1 statement
 	}
 }
 
+// One entry for many blockers names objects by which the reader finds them. It has the
+// table of a column or primary key, and marks reasons that do not hold for all objects as
+// examples. The last line refers to the details. The names of columns in omissions
+// contain their tables.
+func TestTextOfManyBlockers(t *testing.T) {
+	t.Parallel()
+	const last = "\nOf many objects of a kind, only the first are named. The details name all.\n"
+	for name, test := range map[string]struct {
+		table, object, reason string // %d is the number of the blocker
+		want                  string
+	}{
+		"no key":           {"t%d", "primary key", "the table has none", "  primary key of t1, primary key of t2, primary key of t3 and 3 more, of t1, t2, t3 and 3 more: the\n    table has none\n"},
+		"column":           {"t%d", "column id", "it is a uuid", "  column id of t1, column id of t2, column id of t3 and 3 more, of t1, t2, t3 and 3 more: it is a\n    uuid\n"},
+		"column of table":  {"t%d", "column id of table t%d", "it is odd", "  column id of table t1, column id of table t2, column id of table t3 and 3 more, of t1, t2, t3 and\n    3 more: it is odd\n"},
+		"views of a table": {"t", "view v%d", "it uses id", "  view v1, view v2, view v3 and 3 more, of t: it uses id\n"},
+		"reasons":          {"t", "view v%d", "it uses c%d", "  view v1, view v2, view v3 and 3 more, of t: for example: it uses c1; it uses c2; it uses c3; it\n    uses c4; it uses c5; and so on\n"},
+	} {
+		p := &sqlmigrate.Plan{Dialect: "postgres"}
+		for i := range 6 {
+			of := func(text string) string { return strings.ReplaceAll(text, "%d", fmt.Sprint(i+1)) }
+			p.Blockers = append(p.Blockers, sqlmigrate.Blocker{Table: sqlmigrate.TableName{Name: of(test.table)}, Object: of(test.object), Reason: of(test.reason), Fix: "leave it out"})
+		}
+		if got, want := p.Text(sqlmigrate.Style{}), "\nBlocked by\n"+test.want+"    fix: leave it out\n"+last; !strings.HasSuffix(got, want) {
+			t.Errorf("%s: got:\n%s\nwant at its end:\n%s", name, got, want)
+		}
+		if got := p.String(); strings.Contains(got, "more") || strings.Contains(got, last) {
+			t.Errorf("%s: the details are shortened:\n%s", name, got)
+		}
+	}
+}
+
 // A text without details lists only the 20 largest tables, and String lists all.
 func TestTextOfManyTables(t *testing.T) {
 	t.Parallel()

@@ -118,6 +118,11 @@ func (o *BlockingObject) isObjectOf(b Blocker) bool {
 	if o.Object != b.Object || o.Fix != b.Fix {
 		return false
 	}
-	ofTable := strings.HasPrefix(b.Object, "column ") || b.Object == "primary key"
-	return !ofTable || slices.Contains(o.Tables, b.Table)
+	return !isUniqueInTable(b.Object) || slices.Contains(o.Tables, b.Table)
+}
+
+// isUniqueInTable reports whether an object is described as "column id" or "primary key",
+// which other tables may have too.
+func isUniqueInTable(object string) bool {
+	return strings.HasPrefix(object, "column ") || object == "primary key"
 }

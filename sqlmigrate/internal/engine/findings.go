@@ -29,12 +29,12 @@ func (f *Findings) Omit(phase plan.PhaseName, table plan.TableName, object, reas
 
 // Note adds a note.
 func (f *Findings) Note(format string, args ...any) {
-	f.Notes = append(f.Notes, Note{Text: fmt.Sprintf(format, args...), Format: format, Args: args})
+	f.Notes = append(f.Notes, Note{Text: sentence(format, args...), Format: format, Args: args})
 }
 
 // Warn adds a note on code that works today and fails after the move.
 func (f *Findings) Warn(format string, args ...any) {
-	f.Notes = append(f.Notes, Note{Text: fmt.Sprintf(format, args...), Format: format, Args: args, Fails: true})
+	f.Notes = append(f.Notes, Note{Text: sentence(format, args...), Format: format, Args: args, Fails: true})
 }
 
 // Add appends the findings of more.
@@ -66,11 +66,11 @@ func (f *Findings) Unreadable(v Shown, key types.ID) {
 // NotTried adds a note that no key was tried in a copy of the table, and why. If no copy
 // of any table could be created, the name of the table is empty.
 func (f *Findings) NotTried(table plan.TableName, why error) {
-	of := ""
+	place := "a copy"
 	if table.Name != "" {
-		of = " of table " + table.String()
+		place += " of table " + table.String()
 	}
-	f.Note("No key was tried in a copy%s: %v", of, why)
+	f.Note("No key was tried in %s: %v", place, why)
 }
 
 // NotPositive adds an omission for a key that is not positive, so that it violates the

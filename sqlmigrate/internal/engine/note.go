@@ -3,6 +3,8 @@ package engine
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // A Note is a fact to know before a plan is applied.
@@ -18,22 +20,32 @@ func (n Note) Short() string {
 	if len(n.Args) == 0 {
 		return n.Text
 	}
-	return fmt.Sprintf(n.Format, Converted(n.Args, shortened)...)
+	return sentence(n.Format, Converted(n.Args, shortened)...)
 }
 
-// Name returns the first argument of the note that differs from the same argument of
-// another note of its kind. It is the name of the object that the note is about.
+// sentence returns the formatted text with a capital at its beginning, because a note may
+// begin with the name of an object, for example "function f".
+func sentence(format string, args ...any) string {
+	text := fmt.Sprintf(format, args...)
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:]
+}
+
+// Name returns the arguments of the note that differ from those of another note of its
+// kind, for example "key of orders". It leaves out errors.
 func (n Note) Name(other Note) string {
+	var names []string
 	for i, arg := range n.Args {
-		if fmt.Sprint(arg) != fmt.Sprint(other.Args[i]) {
-			return fmt.Sprint(shortened(arg))
+		_, isError := arg.(error)
+		if !isError && (i >= len(other.Args) || fmt.Sprint(arg) != fmt.Sprint(other.Args[i])) {
+			names = append(names, fmt.Sprint(shortened(arg)))
 		}
 	}
-	return n.Text
+	return strings.Join(names, " of ")
 }
 
-// shortened returns the argument of a note as text, with only the first names of a List.
-// It returns an argument that is no List as it is.
+// shortened returns the argument of a note as text, with only the first names of a List,
+// and any other argument unchanged.
 func shortened(arg any) any {
 	if list, ok := arg.(List); ok {
 		return list.First()

@@ -305,7 +305,7 @@ func (r *trialRun) findInsert(code Code, t plan.Table) {
 		case code.Fires:
 			r.Block(name, code.Object, "it "+fmt.Sprintf(reason, name, key)+": every write that fires it fails", fix)
 		default:
-			r.Warn("%s "+reason+": each call fails. Before that, "+fix+".", strings.ToUpper(code.Object[:1])+code.Object[1:], name, key)
+			r.Warn("%s "+reason+": each call fails. Before that, "+fix+".", code.Object, name, key)
 		}
 	}
 }

@@ -106,7 +106,7 @@ func (r routine) report(schema string, k keyNames) (found engine.Findings) {
 	case r.Kind == "TRIGGER" && k.tables[normalizeName(r.Table)] && len(targets) > 0:
 		found.Block(plan.TableName{Schema: schema, Name: r.Table}, "trigger "+r.Name, fmt.Sprintf("it "+reason, describeVariables(targets)), "make it bigint")
 	case len(r.Narrow) > 0 && slices.ContainsFunc(words, k.mentionedBy):
-		found.Note("%s %s "+reason+". Make it bigint.", r.Kind[:1]+strings.ToLower(r.Kind[1:]), r.Name, describeVariables(r.Narrow))
+		found.Note("%s "+reason+". Make it bigint.", strings.ToLower(r.Kind)+" "+r.Name, describeVariables(r.Narrow))
 	}
 	return found
 }

@@ -37,9 +37,9 @@ func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err er
 	return found, r.err
 }
 
-// isOfTrigger reports whether b says that a table rejects a key, and the only cause is a
-// trigger of the table that all already contains, because it inserts a row without a key
-// into a table with a guard.
+// isOfTrigger reports whether b repeats a blocker of all. A trigger that inserts a row
+// without a key has a blocker of its own. The guard rejects its row too, so the table that
+// fires the trigger has b.
 func (r *trial) isOfTrigger(b plan.Blocker, all []plan.Blocker) bool {
 	for _, t := range r.Trial.Tables {
 		for _, c := range t.Columns {

@@ -26,7 +26,7 @@ func newPlan() *cobra.Command {
 		Long: `Show what would be done to the tables and to all that are connected with them,
 for how long and under which locks, and what stands in the way. Nothing is
 changed. A summary comes first, which names three of many objects of a kind;
---details adds all names, the columns and each step, --sql prints the statements in
+--details adds all names, columns and steps, --sql prints the statements in
 order for a review, and --json all of it for programs.
 
 --schema and --tables select tables whose primary key begins with an integer; not
