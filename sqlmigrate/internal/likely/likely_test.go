@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/likely"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
@@ -23,6 +24,7 @@ func TestNames(t *testing.T) {
 		{Table: all[0], Column: "id"}, {Table: all[1], Column: "id"}, {Table: all[5], Column: "staff_id"}, {Table: all[6], Column: "mid"},
 		{Table: all[8], Column: "id_address"}, {Table: all[9], Column: "idaction"}, {Table: all[10], Column: "id"}, {Table: all[11], Column: "user_id"}, {Table: all[12], Column: "id"},
 	}
+	survey := &engine.Survey{Tables: all, Columns: narrowColumns(keys)}
 	for _, test := range []struct{ column, meaning, key string }{
 		{"user_id", "named", "users.id"},
 		{"users_id", "named", "users.id"},
@@ -59,6 +61,7 @@ func TestNames(t *testing.T) {
 		{"user", "weak", "users.id"},
 		{"first_order", "weak", "orders.id"},
 		{"order_no", "weak", "orders.id"},
+		{"order_num", "weak", "orders.id"},
 		{"order_line_id", "elsewhere", ""},
 		{"status_id", "elsewhere", ""},
 		{"kind_id", "named", "audit_kinds.id"},
@@ -77,14 +80,74 @@ func TestNames(t *testing.T) {
 		{"id", "", ""},
 		{"42", "", ""},
 	} {
-		meaning, key := likely.Meaning(all, keys, plan.TableName{Name: "audits"}, test.column)
+		meaning, key := likely.Meaning(survey, keys, plan.TableName{Name: "audits"}, test.column)
 		if meaning != test.meaning || key != test.key {
 			t.Errorf("%s means %q, %q, want %q, %q", test.column, meaning, key, test.meaning, test.key)
 		}
 	}
 	// In table orders, type_id refers to order_types, whose key is not given.
-	if meaning, _ := likely.Meaning(all, keys, plan.TableName{Name: "orders"}, "type_id"); meaning != "" && meaning != "elsewhere" {
+	if meaning, _ := likely.Meaning(survey, keys, plan.TableName{Name: "orders"}, "type_id"); meaning != "" && meaning != "elsewhere" {
 		t.Errorf("orders.type_id means %q, want the key of order_types", meaning)
+	}
+}
+
+// narrowColumns returns the keys as columns of a survey. The database does not assign
+// them.
+func narrowColumns(keys []likely.Key) (columns []engine.NarrowColumn) {
+	for _, key := range keys {
+		columns = append(columns, engine.NarrowColumn{Table: key.Table, Name: key.Column})
+	}
+	return columns
+}
+
+// A table whose name has all words of the column is preferred to a table whose name has
+// only the words after a qualifier such as main.
+func TestNamesWithQualifiers(t *testing.T) {
+	t.Parallel()
+	main, bank := plan.TableName{Name: "shop_main_accounts"}, plan.TableName{Name: "bank_accounts"}
+	keys := []likely.Key{{Table: main, Column: "id"}, {Table: bank, Column: "id"}}
+	for column, want := range map[string]string{"main_account_id": "shop_main_accounts.id", "new_account_id": "bank_accounts.id"} {
+		// The name of the second table is first, so that the order of the keys does not decide.
+		survey := &engine.Survey{Tables: []plan.TableName{bank, main}}
+		if meaning, key := likely.Meaning(survey, keys, plan.TableName{Name: "audits"}, column); meaning != "named" || key != want {
+			t.Errorf("%s means %q, %q, want named, %q", column, meaning, key, want)
+		}
+	}
+}
+
+// A suggestion is the key to which another key refers. The keys are narrow and not
+// assigned by the database, unless the case says otherwise.
+func TestOwners(t *testing.T) {
+	t.Parallel()
+	key := func(table, column string) likely.Key {
+		return likely.Key{Table: plan.TableName{Name: table}, Column: column}
+	}
+	refers := func(table, column, toTable, toColumn string) []engine.Reference {
+		return []engine.Reference{{Table: plan.TableName{Name: table}, Column: column, ToTable: plan.TableName{Name: toTable}, ToColumn: toColumn}}
+	}
+	items := []likely.Key{key("items", "id"), key("order_items", "item_id")}
+	profiles := []likely.Key{key("users", "id"), key("profiles", "id")}
+	cycle := []likely.Key{key("users", "account_id"), key("accounts", "user_id")}
+	for name, test := range map[string]struct {
+		keys            []likely.Key
+		columns         []engine.NarrowColumn
+		foreign         []engine.Reference
+		column, meaning string
+		want            string
+	}{
+		"by its name":       {items, narrowColumns(items), nil, "item_id", "named", "items.id"},
+		"assigned":          {items, []engine.NarrowColumn{{Table: items[1].Table, Name: "item_id", Assigned: true}}, nil, "item_id", "named", "order_items.item_id"},
+		"wide":              {items, nil, nil, "item_id", "named", "order_items.item_id"},
+		"wide, foreign key": {items, nil, refers("order_items", "item_id", "items", "id"), "item_id", "named", "items.id"},
+		"by its table":      {profiles, nil, refers("profiles", "id", "users", "id"), "profile_id", "named", "users.id"},
+		"without an id":     {profiles, nil, refers("profiles", "id", "users", "id"), "profile", "weak", "users.id"},
+		"in a cycle":        {cycle, narrowColumns(cycle), nil, "user_id", "named", "users.account_id"},
+	} {
+		survey := &engine.Survey{Columns: test.columns, ForeignKeys: test.foreign}
+		meaning, got := likely.Meaning(survey, test.keys, plan.TableName{Name: "audits"}, test.column)
+		if meaning != test.meaning || got != test.want {
+			t.Errorf("%s: %s means %q, %q, want %q, %q", name, test.column, meaning, got, test.meaning, test.want)
+		}
 	}
 }
 

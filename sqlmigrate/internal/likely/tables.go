@@ -15,8 +15,8 @@ type tableIndex struct {
 	ends  map[string][]plan.TableName // tables by the plural of their last words, such as users for auth_users
 	named map[string][]Key            // keys with a name of their own, such as film_id, by this name
 
-	// owners has the keys that are references too, as user_stats.user_id, with the keys to
-	// which they refer, as users.id. See [tableIndex.findOwners].
+	// owners maps a key that refers to another key to that key, for example
+	// user_stats.user_id to users.id.
 	owners map[Key]Key
 }
 
@@ -60,11 +60,20 @@ const (
 
 // meaningOf returns the meaning of a column's name, and the keys that the column may
 // hold. table is the table of the column, because a name such as type_id means something
-// else in each table.
+// else in each table. In place of a key that refers to another key, meaningOf returns that
+// key.
 func (t *tableIndex) meaningOf(table plan.TableName, n columnName) (nameMeaning, []Key) {
-	// Several tables may have a key of the same name, as users and user_stats of user_id.
+	meaning, keys := t.meaningOfWords(table, n)
+	return meaning, t.owned(keys)
+}
+
+// meaningOfWords returns the meaning of a column's name as [tableIndex.meaningOf] does,
+// with all keys that the name fits.
+func (t *tableIndex) meaningOfWords(table plan.TableName, n columnName) (nameMeaning, []Key) {
+	// Several tables may have a key of this name: users and user_stats may both have
+	// user_id.
 	if keys := t.byKeyName(n); len(keys) > 0 {
-		return givenKey, t.owned(keys)
+		return givenKey, keys
 	}
 	if len(n.stem) == 0 {
 		return t.meaningWithoutKeyWord(table, n)
@@ -80,7 +89,10 @@ func (t *tableIndex) meaningOf(table plan.TableName, n columnName) (nameMeaning,
 		about = t.tablesAtStart(table, n.stem)
 	}
 	found := about
-	if len(about) == 0 {
+	if len(found) == 0 {
+		found = t.preferSchemaOf(table, t.ends[plural(n.stem)])
+	}
+	if len(found) == 0 { // as from_stage_id of ps_stages
 		found = t.preferSchemaOf(table, t.ends[plural(withoutQualifiers(n.stem))])
 	}
 	switch keys := t.givenKeys(found); {
@@ -118,13 +130,10 @@ func singularWords(table plan.TableName) []string {
 // means a key of some table.
 func (t *tableIndex) meaningWithoutKeyWord(table plan.TableName, n columnName) (nameMeaning, []Key) {
 	words := n.words
-	if slices.ContainsFunc(words, func(word string) bool { return countWords[word] }) { // as in visit_total_actions
-		return noMeaning, nil
-	}
-	if n.number {
+	if n.number { // before the count, because num of order_num is a word for both
 		words = words[:len(words)-1]
 	}
-	if len(words) == 0 {
+	if len(words) == 0 || slices.ContainsFunc(words, func(word string) bool { return countWords[word] }) { // as in visit_total_actions
 		return noMeaning, nil
 	}
 	found := t.tablesAtEnd(table, words)
@@ -152,9 +161,9 @@ func (t *tableIndex) byKeyName(n columnName) []Key {
 	return t.idFirst(n)
 }
 
-// idFirst returns the keys whose name begins with id and ends like the name of their
-// table, as id_address of ps_address and idaction of log_action, if the name of the
-// column contains it, as id_address_delivery and visit_exit_idaction_url.
+// idFirst returns the keys whose names are id and the name of their table, such as
+// id_address of ps_address, if the column's name contains the name of the key, as
+// id_address_delivery does.
 func (t *tableIndex) idFirst(n columnName) []Key {
 	for from := range n.words {
 		for to := len(n.words); to > from; to-- {
@@ -171,19 +180,19 @@ func (t *tableIndex) idFirst(n columnName) []Key {
 	return nil
 }
 
-// findOwners finds the keys that are references to another key, by their foreign keys or
-// by their names. Then a suggestion names the key to which they refer. A key that the
-// database assigns is no reference.
+// findOwners fills t.owners. It finds a key's owner by a foreign key or, unless the
+// database assigns the key, by its name.
 func (t *tableIndex) findOwners(survey *engine.Survey) {
-	given, assigned := map[Key]Key{}, map[Key]bool{}
+	given, unassigned := map[Key]Key{}, map[Key]bool{}
 	for _, key := range t.keys {
 		given[columnOf(key.Table, key.Column)] = key
 	}
+	// The survey does not list a wide key, so it is unknown whether the database assigns it.
 	for _, c := range survey.Columns {
-		assigned[columnOf(c.Table, c.Name)] = c.Assigned
+		unassigned[columnOf(c.Table, c.Name)] = !c.Assigned
 	}
 	for id, key := range given {
-		if owner, ok := t.ownerByName(key); ok && !assigned[id] {
+		if owner, ok := t.ownerByName(key); ok && unassigned[id] {
 			t.owners[key] = owner
 		}
 	}
@@ -210,14 +219,13 @@ func (t *tableIndex) ownerByName(key Key) (Key, bool) {
 	return keys[0], true
 }
 
-// owned returns the keys, with the owner in the place of a key that is a reference, and
-// each once.
+// owned replaces each key that refers to another key by that key, and removes duplicates.
 func (t *tableIndex) owned(keys []Key) (owned []Key) {
 	for _, key := range keys {
-		for range t.owners { // a reference can refer to another reference
-			if owner, ok := t.owners[key]; ok {
-				key = owner
-			}
+		// The other key can refer to a third key, and two keys can refer to each other.
+		seen := map[Key]bool{key: true}
+		for owner, ok := t.owners[key]; ok && !seen[owner]; owner, ok = t.owners[key] {
+			seen[owner], key = true, owner
 		}
 		owned = engine.AppendNew(owned, key)
 	}

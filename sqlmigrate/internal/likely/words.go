@@ -35,8 +35,8 @@ var (
 	// directionWords are further words that precede the name of a table, as in from_stage.
 	directionWords = wordSet("from to via")
 
-	// countWords are words that make a name without a word for a key mean a count, as in
-	// visit_total_actions.
+	// countWords mark a name as a count, as in visit_total_actions, unless it has a word for
+	// a key.
 	countWords = wordSet("total totals count counts num nb nbr avg average sum max min")
 
 	// bareRoleWords are roles that mean a key even without a word for a key, as in a
