@@ -59,7 +59,7 @@ func TestManifests(t *testing.T) {
 
 // TestPodsAreRestricted checks that the Pods of the command pass the Pod Security policy
 // restricted, that each requests CPU and memory, and that the Pods of applications and of
-// the service spread over nodes.
+// the service ask the scheduler to spread them over nodes.
 func TestPodsAreRestricted(t *testing.T) {
 	t.Parallel()
 	for file, podOf := range map[string]func(t *testing.T, document string) corev1.PodSpec{
@@ -86,7 +86,7 @@ func TestPodsAreRestricted(t *testing.T) {
 			}
 			spread := len(pod.TopologySpreadConstraints) > 0
 			if replicated := pod.RestartPolicy == ""; spread != replicated {
-				t.Errorf("the Pods spread over nodes: %t, want %t", spread, replicated)
+				t.Errorf("the Pods ask to be spread over nodes: %t, want %t", spread, replicated)
 			}
 		})
 	}
@@ -120,7 +120,7 @@ func mistakes(pod corev1.PodSpec) (all []string) {
 	for _, volume := range pod.Volumes {
 		check(volume.HostPath == nil, "volume "+volume.Name+" is a hostPath")
 	}
-	for _, container := range pod.Containers {
+	for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
 		check(len(container.Resources.Requests) == 2, container.Name+" does not request CPU and memory")
 		c := container.SecurityContext
 		if c == nil {

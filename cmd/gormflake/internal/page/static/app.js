@@ -79,7 +79,7 @@ function understand(text, form) {
       refusal = error;
     }
   }
-  const other = foreign(text, now());
+  const other = form === 'auto' ? foreign(text, now()) : '';
   if (other !== '') throw new SyntaxError(other);
   const scanned = scan(text, layout, now(), form);
   const { found, leftOut } = scanned;
@@ -187,7 +187,7 @@ function showMoment() {
   byID('result-title').textContent = t`An ID of this moment`;
   byID('pause').hidden = false;
   byID('pause').textContent = moving ? t`Pause` : t`Continue`;
-  showID({ id: ofMoment(choice.layout, now()) }, moving || paused ? t`an example` : t`an example, still because your system asks for less motion; Continue shows a new one each second`);
+  showID({ id: ofMoment(choice.layout, now()) }, moving || paused ? t`an example` : t`an example; it does not move, because your system asks for less motion. Continue shows a new one each second`);
   document.title = title;
 }
 

@@ -9,7 +9,8 @@ import { count as written, t } from './text.js';
 import { parseTime } from './time.js';
 import { startTimeField } from './timefield.js';
 
-// The largest number of examples. That of real IDs is the service's.
+// most is the largest number of examples. mostIssued is the largest number of IDs that the
+// service issues at once.
 const most = 1000;
 let mostIssued = most;
 

@@ -60,11 +60,23 @@ async function enterToken(offerLayout) {
   } catch (error) {
     askToken(error.message);
   }
-  byID(byID('token').hidden ? 'input' : 'token-value').focus();
+  moveFocus();
 }
 
-// tryAgain keeps the focus on the button, unless the button is no longer shown.
+// tryAgain connects again, and moves the focus if the button is no longer shown. Until then
+// the button is disabled, so that a double click connects only once. If it has lost the focus
+// because it was disabled, tryAgain restores the focus.
 async function tryAgain(offerLayout) {
+  const button = byID('outage-again');
+  button.disabled = true;
   await attempt(offerLayout);
-  if (byID('outage').hidden) byID(byID('token').hidden ? 'input' : 'token-value').focus();
+  button.disabled = false;
+  if (byID('outage').hidden || document.activeElement === document.body) moveFocus();
+}
+
+// moveFocus moves the focus to the token if it is asked for, to the button after an outage,
+// and to the IDs otherwise.
+function moveFocus() {
+  const next = byID('outage').hidden ? 'input' : 'outage-again';
+  byID(byID('token').hidden ? next : 'token-value').focus();
 }

@@ -6,10 +6,12 @@ import { t } from './text.js';
 import { isoTime } from './time.js';
 
 const uuid = /^(?:urn:uuid:|\{)?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i;
-const ulid = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/i;
+// A ULID and a KSUID need a letter here, because a text of digits alone is more likely a
+// serial number.
+const ulid = /^(?=.*[A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}$/i;
 const typeID = /^([a-z](?:[a-z_]{0,61}[a-z])?)_([0-7][0-9a-hjkmnp-tv-z]{25})$/;
 const publicID = /^[a-z][a-z0-9]{0,31}_[1-9A-HJ-NP-Za-km-z]{22}$/;
-const ksuid = /^[0-9A-Za-z]{27}$/;
+const ksuid = /^(?=.*[A-Za-z])[0-9A-Za-z]{27}$/;
 
 // foreign returns a sentence about a text that is an ID of another kind, or ''. now is the
 // present time.
@@ -59,8 +61,8 @@ function timeOfUUID(value) {
   }
 }
 
-// aboutKSUID returns a sentence about a KSUID, or ''. Because any 27 letters and digits have
-// the form of a KSUID, its time must not be in the future.
+// aboutKSUID returns a sentence about a KSUID, or ''. Because most texts of 27 letters and
+// digits have the form of a KSUID, its time must not be in the future.
 function aboutKSUID(text, now) {
   if (!ksuid.test(text)) return '';
   const value = number(text, digits.base62);

@@ -10,21 +10,29 @@ const key = 'gormflake-token';
 const patience = 20000;
 
 // loadConfig returns the paths that the service offers. A copy of the page without a service
-// has no config.json.
+// has no config.json, or a page in its place. If the answer breaks off, loadConfig throws an
+// error, because there may be a service.
 export async function loadConfig() {
   const response = await request('config.json', {});
   if (response.status >= 500) throw await failure(response);
-  return response.ok ? response.json().catch(() => ({})) : {};
+  if (!response.ok) return {};
+  return response.json().catch((error) => {
+    if (error instanceof SyntaxError) return {};
+    throw silence();
+  });
 }
 
 // call returns the JSON of an address. If the answer is an error, it throws an error with
-// the sentence of the service.
+// the sentence of the service. An answer that is not JSON is an error too, for example the
+// login page of a proxy.
 export async function call(address) {
   const token = storedToken();
   const response = await request(address, token ? { Authorization: `Bearer ${token}` } : {});
   if (response.status === 401) throw new TokenError(t`the service refused the token: want the one that it was started with`);
   if (!response.ok) throw await failure(response);
-  return response.json().catch(() => { throw silence(); });
+  return response.json().catch((error) => {
+    throw error instanceof SyntaxError ? statusError(response) : silence();
+  });
 }
 
 async function request(address, headers) {
@@ -41,7 +49,11 @@ function silence() {
 
 async function failure(response) {
   const { detail } = await response.json().catch(() => ({}));
-  return new Error(detail ? t`The service answered ${response.status}: ${detail}` : t`The service answered ${response.status}.`);
+  return detail ? new Error(t`The service answered ${response.status}: ${detail}`) : statusError(response);
+}
+
+function statusError({ status }) {
+  return new Error(t`The service answered ${status}.`);
 }
 
 // A TokenError is the error for a token that the service refuses.

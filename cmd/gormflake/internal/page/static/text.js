@@ -7,8 +7,18 @@ const language = globalThis.document?.documentElement.lang ?? 'en';
 
 const table = { 'zh-CN': zh }[language] ?? {};
 
-// locale is the first of the browser's locales that have the page's language.
-const locale = globalThis.document && navigator.languages.find((each) => each.slice(0, 2) === language.slice(0, 2)) || language;
+// locale is the first valid locale of the browser that has the page's language.
+const locale = globalThis.document && navigator.languages.find((each) => each.slice(0, 2) === language.slice(0, 2) && valid(each)) || language;
+
+// valid reports whether toLocaleString accepts the locale. Some browsers offer a locale of
+// the system such as en-US@posix, with which it throws a RangeError.
+function valid(name) {
+  try {
+    return Intl.getCanonicalLocales(name).length > 0;
+  } catch {
+    return false;
+  }
+}
 
 // count returns a number of things as the reader's locale writes it, such as 1,000.
 export function count(n) {

@@ -15,8 +15,8 @@ export function offerWorkers() {
   return showWorkers();
 }
 
-// The states of workers that no process holds. The table leaves them out, because a store may
-// have a thousand of them, for example after gormflake workers raise.
+// folded are the states of released workers. The table leaves these workers out, because a
+// store may have a thousand of them, for example after gormflake workers raise.
 const folded = ['waiting', 'free'];
 
 async function showWorkers() {

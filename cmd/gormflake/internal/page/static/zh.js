@@ -138,7 +138,7 @@ export const zh = Object.freeze({
   'Hardly an ID of this layout: {}.': '不太可能是此布局的 ID：{0}。',
   'An ID of this moment': '此刻的一个 ID',
   'an example': '示例',
-  'an example, still because your system asks for less motion; Continue shows a new one each second': '示例，因系统要求减少动态效果而静止；“继续”则每秒显示一个新的',
+  'an example; it does not move, because your system asks for less motion. Continue shows a new one each second': '示例；它不会变动，因为系统要求减少动态效果。点击“继续”，每秒显示一个新的',
   'it has the layout of a service, and this page has no service that tells its own': '它使用服务的布局，而此页面没有给出布局的服务',
   'This link cannot be read: {}. Choose the layout of its IDs; until then nothing is decoded.': '无法读取此链接：{0}。请选择其中 ID 的布局；在此之前不作任何解码。',
   '{} is not an ID{}{}': '{0} 不是 ID{1}{2}',

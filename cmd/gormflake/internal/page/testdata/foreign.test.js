@@ -31,6 +31,8 @@ test('IDs of other kinds are named, with their time', () => {
 test('texts that only resemble IDs of other kinds are not named', () => {
   for (const text of [
     '2124189853926044565',
+    '20261128120000123000100010', // 26 digits, as a serial number has that begins with digits
+    '020261128120000123000100010', // 27 digits
     '4bf92f3577b34da673ce929d0e0e4736', // of a trace: it is of no variant
     '4bf92f3577b3fda6a3ce929d0e0e4736', // of no version
     '81ARZ3NDEKTSV4RRFFQ69G5FAV', // more than 128 bits

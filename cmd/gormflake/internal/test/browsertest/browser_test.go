@@ -112,7 +112,8 @@ func (p page) visit(address string) {
 	p.until(`document.documentElement?.dataset.ready === "true"`)
 }
 
-// beforeScripts runs a script in each page that the browser loads, before those of the page.
+// beforeScripts runs a script in each page that the browser loads, before the
+// page's own scripts.
 func (p page) beforeScripts(script string) {
 	p.t.Helper()
 	if _, err := chromedp.Call(p.ctx, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: script}); err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // The page names IDs of other kinds, with their time, in every layout. Parts of them could be
-// read as IDs.
+// read as IDs. If the reader has chosen a form, the page says why the text does not have it.
 func TestIDsOfOtherKinds(t *testing.T) {
 	t.Parallel()
 	codec, err := publicid.New([]byte("a secret of 32 bytes for one test"[:32]))
@@ -37,4 +37,7 @@ func TestIDsOfOtherKinds(t *testing.T) {
 			}
 		}
 	}
+	p.enter("#form", "serial")
+	p.enter("#input", "01ARZ3NDEKTSV4RRFFQ69G5FAV")
+	p.wantContains("#input-error", "has another shape")
 }

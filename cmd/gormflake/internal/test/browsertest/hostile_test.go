@@ -118,7 +118,7 @@ func TestHundredThousand(t *testing.T) {
 		{"list", "twitter", fmt.Sprintf(lines, 100_000, "`${2000000000000000000n + BigInt(i) * 7654321987n}`"), "100,000 IDs of 1,024 workers"},
 		{"log", "twitter", fmt.Sprintf(lines, 100_000, "`2026-03-01T11:00:00.123Z INFO order=${2000000000000000000n + BigInt(i) * 7654321n} status=200 took=1.25ms`"), "100,000 IDs of"},
 		{"a worker each", "custom", fmt.Sprintf(lines, 130_000, "`${(1n << 60n) + BigInt(i)}`"), "130,000 IDs of 130,000 workers"},
-		{"too many", "twitter", fmt.Sprintf(lines, 250_000, "`${2000000000000000000n + BigInt(i) * 7654321n}`"), "these are the first 200000, and what follows them is left out"},
+		{"too many", "twitter", fmt.Sprintf(lines, 250_000, "`${2000000000000000000n + BigInt(i) * 7654321n}`"), "these are the first 200,000, and what follows them is left out"},
 	} {
 		if c.layout == "custom" {
 			p.enter("#shape-datacenterBits", "0")

@@ -84,6 +84,17 @@ func TestEnglishIsFound(t *testing.T) {
 	}
 }
 
+// The page writes numbers although the system's locale is not valid in a browser.
+func TestInvalidLocale(t *testing.T) {
+	t.Parallel()
+	origin := serve(t)
+	p := start(t, origin)
+	p.beforeScripts(`Object.defineProperty(navigator, "languages", { value: ["en-US@posix", "de"] })`)
+	p.visit(origin + "/#ids=2032119384791810048+2124189853926044565")
+	p.wantContains("#timeline-summary", "2 IDs of 2 workers")
+	p.want("#input-error", "")
+}
+
 // The page chooses the first of the browser's languages that it has, or English. The reader's
 // choice overrides this, also in later visits, and keeps the text that was entered.
 func TestLanguage(t *testing.T) {

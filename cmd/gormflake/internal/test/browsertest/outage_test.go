@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	inspector "github.com/gormflake/gormflake/cmd/gormflake/internal/page"
 )
@@ -22,12 +23,14 @@ func TestServiceThatDoesNotAnswer(t *testing.T) {
 	}{
 		{"silent", "/v1/layout", "en", "The service does not answer.", "net::ERR_EMPTY_RESPONSE", hangUp},
 		{"silent in Chinese", "/config.json", "zh", "服务没有应答。", "net::ERR_EMPTY_RESPONSE", hangUp},
+		{"broken off", "/config.json", "en", "The service does not answer.", "net::ERR_INCOMPLETE_CHUNKED_ENCODING", breakOff},
 		{"proxy", "/config.json", "en", "The service answered 502.", "the server responded with a status of 502 (Bad Gateway)", badGateway},
+		{"login page", "/v1/layout", "en", "The service answered 200.", "", logIn},
 		{"problem in Chinese", "/v1/layout", "zh", "服务的应答是 503：no worker", "the server responded with a status of 503 (Service Unavailable)", noWorker},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			origin, repair := failingServer(t, c.path, c.fail)
+			origin, repair := failingServer(t, inspector.Config{Layout: true}, c.path, c.fail)
 			p := openIn(t, origin, c.language)
 			p.want("#outage-error", c.want)
 			p.want("#input-error", "")
@@ -36,12 +39,17 @@ func TestServiceThatDoesNotAnswer(t *testing.T) {
 			}
 			p.enter("#input", "54294967296321")
 			p.wantContains("#result-id", "54294967296321")
-			p.do(chromedp.Click("#outage-again")) // fails too
+			p.do(chromedp.Focus("#outage-again"))
+			value[bool](p, `(document.activeElement.click(), document.activeElement.click(), true)`) // fails too, and only once
 			p.until(`document.getElementById("outage-error").textContent === "` + c.want + `"`)
+			p.wantFocus("outage-again")
 			repair()
 			p.do(chromedp.Click("#outage-again"))
 			p.until(`document.getElementById("outage").hidden && document.getElementById("layout").value === "service"`)
 			p.wantFocus("input")
+			if c.console == "" {
+				return
+			}
 			message := "log: Failed to load resource: " + c.console + " " + origin + c.path
 			p.log.expect(message)
 			p.log.expect(message)
@@ -49,22 +57,44 @@ func TestServiceThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// The page stops waiting for a service that accepts the request and sends nothing.
+// The page stops waiting for a service that accepts the request and sends nothing. The script
+// shortens each wait but the first, which is for config.json.
 func TestServiceThatHangs(t *testing.T) {
 	t.Parallel()
-	origin, _ := failingServer(t, "/v1/layout", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	origin, _ := failingServer(t, inspector.Config{Layout: true}, "/v1/layout", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	p := start(t, origin)
-	p.beforeScripts(`AbortSignal.timeout = () => AbortSignal.abort()`) // as if the time had passed
+	p.beforeScripts(`{
+		let first = true;
+		const wait = AbortSignal.timeout;
+		AbortSignal.timeout = (ms) => {
+			if (!first) return AbortSignal.abort();
+			first = false;
+			return wait.call(AbortSignal, ms);
+		};
+	}`)
 	p.visit(origin + "/")
 	p.want("#outage-error", "The service does not answer.")
 }
 
+// If the service fails after the reader has entered the token, the focus moves to "Try again".
+func TestOutageAfterToken(t *testing.T) {
+	t.Parallel()
+	origin, _ := failingServer(t, inspector.Config{Layout: true, Token: true}, "/v1/layout", noWorker)
+	p := open(t, origin, "/")
+	p.enter("#token-value", "open-sesame-open-sesame-open-sesame")
+	p.do(chromedp.Focus("#token-value"))
+	p.press(kb.Enter)
+	p.until(`document.getElementById("outage-error").textContent !== ""`)
+	p.wantFocus("outage-again")
+	p.log.expect("log: Failed to load resource: the server responded with a status of 503 (Service Unavailable) " + origin + "/v1/layout")
+}
+
 // failingServer serves the page, and a service whose path fails until repair is called.
-func failingServer(t *testing.T, path string, fail http.HandlerFunc) (origin string, repair func()) {
+func failingServer(t *testing.T, cfg inspector.Config, path string, fail http.HandlerFunc) (origin string, repair func()) {
 	t.Helper()
 	var repaired atomic.Bool
 	mux := http.NewServeMux()
-	mux.Handle("/", inspector.Handler(inspector.Config{Layout: true}, nil))
+	mux.Handle("/", inspector.Handler(cfg, nil))
 	mux.HandleFunc("/v1/layout", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"epoch":"2020-01-01T00:00:00Z","tick_ms":10,"datacenter_bits":0,"worker_bits":6,"sequence_bits":8,"total_bits":53}`)
@@ -82,6 +112,19 @@ func failingServer(t *testing.T, path string, fail http.HandlerFunc) (origin str
 
 // hangUp closes the connection without an answer.
 func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+// breakOff closes the connection within the answer.
+func breakOff(w http.ResponseWriter, _ *http.Request) {
+	_, _ = io.WriteString(w, `{"layout":`)
+	_ = http.NewResponseController(w).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+// logIn answers as a proxy does that asks the reader to log in.
+func logIn(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html")
+	_, _ = io.WriteString(w, "<h1>Log in</h1>")
+}
 
 // badGateway answers as a proxy does whose server is away.
 func badGateway(w http.ResponseWriter, _ *http.Request) {

@@ -61,7 +61,7 @@ func TestStartWithReducedMotion(t *testing.T) {
 	}
 	p.visit(origin + "/")
 	p.want("#pause", "Continue")
-	p.want("#result-place", "an example, still because your system asks for less motion; Continue shows a new one each second")
+	p.want("#result-place", "an example; it does not move, because your system asks for less motion. Continue shows a new one each second")
 	p.do(chromedp.Click("#pause"))
 	p.want("#result-place", "an example")
 }
