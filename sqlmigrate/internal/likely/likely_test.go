@@ -21,8 +21,15 @@ func TestNames(t *testing.T) {
 		all = append(all, plan.TableName{Name: name})
 	}
 	keys := []likely.Key{ // of the tables whose keys have these names
-		{Table: all[0], Column: "id"}, {Table: all[1], Column: "id"}, {Table: all[5], Column: "staff_id"}, {Table: all[6], Column: "mid"},
-		{Table: all[8], Column: "id_address"}, {Table: all[9], Column: "idaction"}, {Table: all[10], Column: "id"}, {Table: all[11], Column: "user_id"}, {Table: all[12], Column: "id"},
+		{Table: all[0], Column: "id"},
+		{Table: all[1], Column: "id"},
+		{Table: all[5], Column: "staff_id"},
+		{Table: all[6], Column: "mid"},
+		{Table: all[8], Column: "id_address"},
+		{Table: all[9], Column: "idaction"},
+		{Table: all[10], Column: "id"},
+		{Table: all[11], Column: "user_id"},
+		{Table: all[12], Column: "id"},
 	}
 	survey := &engine.Survey{Tables: all, Columns: narrowColumns(keys)}
 	for _, test := range []struct{ column, meaning, key string }{
