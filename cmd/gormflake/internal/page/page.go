@@ -76,7 +76,7 @@ func Handler(cfg Config, refuse func(w http.ResponseWriter, status int, detail s
 	})
 }
 
-//go:embed static/*.html static/*.css static/*.js static/*.svg
+//go:embed static/*.html static/*.css static/*.js
 var static embed.FS
 
 // An asset is a file with its headers and both forms of its content.
@@ -91,7 +91,6 @@ var contentTypes = map[string]string{
 	".css":  "text/css; charset=utf-8",
 	".js":   "text/javascript; charset=utf-8",
 	".json": "application/json",
-	".svg":  "image/svg+xml",
 }
 
 // newAsset returns the file with the name, whose extension decides the content type.

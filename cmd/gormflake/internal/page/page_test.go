@@ -43,7 +43,6 @@ func TestContentTypes(t *testing.T) {
 		"/app.js":       "text/javascript; charset=utf-8",
 		"/snowflake.js": "text/javascript; charset=utf-8",
 		"/config.json":  "application/json",
-		"/favicon.svg":  "image/svg+xml",
 	} {
 		response, body := get(t, page.Config{}, http.MethodGet, path)
 		if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != want || body == "" {
