@@ -46,8 +46,8 @@ func (s sluggishStore) CompareAndSwap(ctx context.Context, worker int, old, next
 	}
 }
 
-// A program that gives up before the store answers, and tries again and again, holds no
-// worker for what it has begun.
+// A program that tries to start again and again, and each time gives up before the store
+// answers, holds no worker.
 func TestStartsThatGiveUpHoldNoWorker(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -101,7 +101,7 @@ func object[T any](t *testing.T, document string) (o T) {
 	return o
 }
 
-// mistakes lists what the policy restricted rejects in a Pod, as
+// mistakes lists the properties of a Pod that the policy restricted rejects, as
 // https://kubernetes.io/docs/concepts/security/pod-security-standards describes it, and
 // containers without requests.
 func mistakes(pod corev1.PodSpec) (all []string) {

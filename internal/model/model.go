@@ -20,7 +20,7 @@
 //     updateall.go of internal/fill), so an option by which a column may be empty changes
 //     them. An option that names another field finds it in newColumn.
 //   - internal/check (check.go, column.go, and live.go, which reads the table) changes only
-//     if the option changes what the column of the database must be.
+//     if the option needs another type or constraint of the column in the database.
 //   - Messages that tell a user which tag to write are in checkkeys.go of internal/fill,
 //     guard.go of internal/guard (primary keys only), and count.go of internal/tree.
 //   - Tests are in each of these packages, in hooks_test.go of the root (every way GORM

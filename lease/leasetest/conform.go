@@ -8,8 +8,8 @@
 //
 //	func TestTorture(t *testing.T) { leasetest.Torture(t, address, leasetest.TortureConfig{}) }
 //
-// The function open is an [Opener]: each call returns another handle of the records of its
-// namespace. dial is a [Dialer], and address is a text that it can open, such as a URL.
+// The function open is an [Opener]. Each of its calls returns another handle of the records
+// of its namespace. dial is a [Dialer], and address is a text that it can open, such as a URL.
 //
 // [Memory] is a store in memory for tests of code that uses a store.
 package leasetest

@@ -69,7 +69,7 @@ const (
 )
 
 // First returns the names as String does or, if there are more than Few, the first three
-// and the number of the others.
+// and the number of the further names.
 func (l List) First() string {
 	if len(l) <= Few {
 		return l.String()

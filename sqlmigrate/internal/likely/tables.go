@@ -70,8 +70,8 @@ func (t *tableIndex) meaningOf(table plan.TableName, n columnName) (nameMeaning,
 // meaningOfWords returns the meaning of a column's name as [tableIndex.meaningOf] does,
 // with all keys that the name fits.
 func (t *tableIndex) meaningOfWords(table plan.TableName, n columnName) (nameMeaning, []Key) {
-	// Several tables may have a key of this name: users and user_stats may both have
-	// user_id.
+	// Several tables may have a key of this name, for example users and user_stats both
+	// have user_id.
 	if keys := t.byKeyName(n); len(keys) > 0 {
 		return givenKey, keys
 	}

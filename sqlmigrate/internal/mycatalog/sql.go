@@ -3,8 +3,8 @@
 // return conditions with which a statement checks that the table has not changed since.
 //
 // [Open], [Read], [Definitions] and the methods of [Reader] send queries (reader.go). All
-// other functions and methods only compute: those of table.go describe tables, and those
-// of definition.go read the text of SHOW CREATE TABLE.
+// other functions and methods only compute. table.go describes tables, and definition.go
+// reads the text of SHOW CREATE TABLE.
 package mycatalog
 
 import (

@@ -29,8 +29,9 @@ type SlowStore struct {
 
 // Slow checks the line of a store in the table of docs/operating.md, which says up to which
 // time per statement a process starts, extends its window before it ends, and releases its
-// worker. It tries these times, and in the long form all times of the table: above the time
-// of the line, the process must fail. open returns a new store with connections of its own.
+// worker. It tries these times. In the long form it tries all times of the table, and above
+// the time of the line the process must fail. open returns a new store with connections of
+// its own.
 func Slow(t *testing.T, name string, open func(*testing.T) SlowStore) {
 	t.Helper()
 	claimed := slowLine(t, name)

@@ -180,9 +180,9 @@ func copyStep(s movingTable) plan.OnlineStep {
 // compareStep returns the step that compares the rows of both tables. It looks up each row
 // of the table in the shadow, and then compares the numbers of rows. If the shadow has
 // every row of the table, the difference of the two counts is the number of rows that only
-// the shadow has. Counting is faster than a second join. The
-// statement compares the bytes of texts, because a collation treats different texts as
-// equal. In the query, t is the table and s the shadow.
+// the shadow has. Counting is faster than a second join. The statement compares the bytes
+// of texts, because a collation treats different texts as equal. In the query, t is the
+// table and s the shadow.
 func compareStep(s movingTable) plan.OnlineStep {
 	same := mycatalog.Join(s.writableColumns(), " AND ", func(c *mycatalog.Column) string {
 		name, binary := mycatalog.Quote(c.Name), ""

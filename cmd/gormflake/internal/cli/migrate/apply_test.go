@@ -49,7 +49,7 @@ func TestApplyGuardBeforeDetach(t *testing.T) {
 }
 
 // Before apply asks, it prints the first steps of a phase that has many, and the number of
-// the others, so that the question is still on the screen.
+// the further steps, so that the question is still on the screen.
 func TestApplyShowsFirstSteps(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)

@@ -43,7 +43,7 @@ func TestServiceOfTheProgram(t *testing.T) {
 }
 
 // After workers raise, the store has a record for each of the 1,024 workers. The page shows
-// the worker that is held, and a line for the others.
+// the worker that is held, and a single line for all workers that wait.
 func TestManyWorkersAreFolded(t *testing.T) {
 	t.Parallel()
 	testserver.Program(t, "chromium")
