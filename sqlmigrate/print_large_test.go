@@ -63,8 +63,8 @@ func TestTextOfLargeApplication(t *testing.T) {
 // a partial index. Some have a view, a trigger, a function, a sequence that no column
 // owns, or columns that hold keys without a foreign key.
 func applicationSchema() (tables []any, statements []string) {
-	for _, part := range strings.FieldsSeq("repo user changeset batch codeintel search insight team webhook access") {
-		for _, thing := range strings.FieldsSeq("specs jobs events states logs rules files hosts runs notes tags links roles drafts scores batches flags views tokens limits") {
+	for part := range strings.FieldsSeq("repo user changeset batch codeintel search insight team webhook access") {
+		for thing := range strings.FieldsSeq("specs jobs events states logs rules files hosts runs notes tags links roles drafts scores batches flags views tokens limits") {
 			tables = append(tables, part+"_"+thing)
 		}
 	}
