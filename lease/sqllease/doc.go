@@ -30,9 +30,8 @@
 // A pool of one connection works. While transactions of the application use all
 // connections, the store waits. Package database/sql hands a returned connection to a
 // waiter chosen at random. A lease that extends its window therefore waits in up to 128
-// places of that queue. All leases of the process, also of different pools, share 2,048
-// such places beyond the first place of each, and [database/sql.DBStats] counts each
-// place. In every queue that was tried, a window of four times the longest transaction
+// places of that queue. All leases on a pool share 2,048 such places beyond the first
+// place of each, and [database/sql.DBStats] counts each place. In every queue that was tried, a window of four times the longest transaction
 // was long enough. If the window cannot be that long, [WithPool] gives the store a pool
 // of its own.
 //

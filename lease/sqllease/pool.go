@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -20,16 +20,40 @@ const (
 	maxPlaces  = 128
 	queueSteps = 64
 
-	// maxFurtherPlaces is how many places all calls of the process may have, beyond the
-	// first place of each call. Each place is a goroutine that waits, so these need some
-	// 10 MB.
+	// maxFurtherPlaces is how many places all calls on a pool may have, beyond the first
+	// place of each call. Each place is a goroutine that waits, so these need some 10 MB.
 	maxFurtherPlaces = 2048
 )
 
-// furtherPlaces counts the places of all calls of the process, beyond the first place of
-// each call. Many leases may each have a store and a pool of their own, so a count for each
-// store would not limit the memory of the process.
-var furtherPlaces atomic.Int64
+// furtherPlaces counts the places of all calls on each pool, beyond the first place of each
+// call. The count belongs to the pool and not to the store, because many leases may each
+// have a store of their own on the same pool. It does not belong to the process, because
+// the calls on a busy pool would then leave no places to the calls on another pool.
+var furtherPlaces = placeCounts{of: map[*sql.DB]int{}}
+
+// placeCounts has a count for each pool on which calls have further places.
+type placeCounts struct {
+	mu sync.Mutex
+	of map[*sql.DB]int
+}
+
+// take counts up to n more places of the pool, and returns how many it has counted.
+func (c *placeCounts) take(pool *sql.DB, n int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n = min(n, maxFurtherPlaces-c.of[pool])
+	c.of[pool] += n
+	return n
+}
+
+// giveBack takes n places of the pool off its count.
+func (c *placeCounts) giveBack(pool *sql.DB, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of[pool] -= n; c.of[pool] == 0 {
+		delete(c.of, pool) // so that a pool that is not used any more can be freed
+	}
+}
 
 // errSlow is the error of a connection that the server has not accepted in openTimeout.
 var errSlow = fmt.Errorf("no connection within %v: the server is slow or cannot be reached", openTimeout)
@@ -71,7 +95,7 @@ func (s *store) queueForConn(ctx context.Context) (*sql.Conn, error) {
 	defer step.Stop()
 	s.waitInQueue(waiting, answers)
 	places := 1 // of this call
-	defer func() { furtherPlaces.Add(int64(1 - places)) }()
+	defer func() { furtherPlaces.giveBack(s.pool, places-1) }()
 	for {
 		select {
 		case a := <-answers:
@@ -79,14 +103,11 @@ func (s *store) queueForConn(ctx context.Context) (*sql.Conn, error) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-step.C:
-			for range min(places, maxPlaces-places) {
-				if furtherPlaces.Add(1) > maxFurtherPlaces {
-					furtherPlaces.Add(-1)
-					break
-				}
+			more := furtherPlaces.take(s.pool, min(places, maxPlaces-places))
+			for range more {
 				s.waitInQueue(waiting, answers)
-				places++
 			}
+			places += more
 		}
 	}
 }
