@@ -18,8 +18,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// healthyWindow is longer than a restart of the server.
-const healthyWindow = 7500 * time.Millisecond
+// healthyWindow is three halves of the time in which a busy machine restarts a server,
+// because a restart may begin a third of the window after the last extension.
+const healthyWindow = 30 * time.Second
 
 // A clockFleet is a set of processes that share a store. Each has its own worker.
 type clockFleet struct {

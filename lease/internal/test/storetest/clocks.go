@@ -16,8 +16,8 @@ type Client struct {
 }
 
 const (
-	clockSkew   = 2 * time.Second         // WithMaxSkew of processes whose clocks are wrong
-	clockWindow = 1500 * time.Millisecond // the window of these processes
+	clockSkew   = 4 * time.Second // WithMaxSkew of processes whose clocks are wrong
+	clockWindow = 4 * time.Second // the window of these processes
 
 	// clockBlock is how long a process whose clock is wrong may block a worker.
 	clockBlock = clockSkew + 2*clockWindow
