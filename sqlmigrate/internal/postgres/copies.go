@@ -25,8 +25,9 @@ type tableCopy struct {
 	UnrelatedChecks []string     // CHECKs that do not use a key or a generated column
 	Partitions      []string     // statements that create a partitioned copy, into which the row is inserted after it was accepted
 
-	trigger *trigger   `row:"-"` // the trigger to try; the copy then has only columns and this trigger
-	table   plan.Table `row:"-"` // the table with its keys
+	trigger *trigger     `row:"-"` // the trigger to try; the copy then has only columns and this trigger
+	written []*tableCopy `row:"-"` // other tables of the trial that the trigger may write; they are copied too
+	table   plan.Table   `row:"-"` // the table with its keys
 }
 
 // A copyColumn is a column of a table to copy.
@@ -132,18 +133,51 @@ func (c *tableCopy) typeOf(column copyColumn, moved bool) string {
 }
 
 // create returns the statements that create the copy, with the types after the plan if
-// moved is true. All columns of the copy except the primary key may be NULL, and CHECKs
-// that cannot reject a key are dropped, because the trial does not know values that the
-// other columns accept. The copy of a trigger has only the columns and the trigger.
+// moved is true. The copy of a trigger has only the columns and the trigger. With it come
+// copies of the other tables that the trigger writes, because the plan may widen these
+// too.
 func (c *tableCopy) create(moved bool) []string {
-	const parts = " INCLUDING CONSTRAINTS INCLUDING GENERATED INCLUDING INDEXES INCLUDING STATISTICS"
-	statements := []string{"CREATE TEMP TABLE " + pgsql.Quote(c.Name) + " (LIKE " + c.source() + pgsql.If(c.trigger == nil, parts) + ")"}
-	var changes []string
-	for _, name := range c.UnrelatedChecks {
-		changes = append(changes, "DROP CONSTRAINT "+pgsql.Quote(name))
+	var statements []string
+	for _, other := range c.written {
+		statements = append(statements, other.createColumns(moved)...)
 	}
+	if c.trigger != nil {
+		statements = append(append(statements, c.createColumns(moved)...), c.trigger.Copied)
+	} else {
+		statements = append(statements, c.createWhole(moved)...)
+	}
+	if len(c.Partitions) == 0 { // otherwise the tries have to create partitions
+		statements = append(statements, readOnly)
+	}
+	return statements
+}
+
+// createColumns returns the statements that create a copy of the columns alone, which may
+// be NULL.
+func (c *tableCopy) createColumns(moved bool) []string {
+	return c.createLike("", moved, nil, func(column copyColumn) bool { return column.Required })
+}
+
+// createWhole returns the statements that create a copy with all that may reject a key.
+// All columns except the primary key may be NULL, and CHECKs that cannot reject a key are
+// dropped, because the trial does not know values that the other columns accept.
+func (c *tableCopy) createWhole(moved bool) []string {
+	const parts = " INCLUDING CONSTRAINTS INCLUDING GENERATED INCLUDING INDEXES INCLUDING STATISTICS"
+	drops := make([]string, len(c.UnrelatedChecks))
+	for i, name := range c.UnrelatedChecks {
+		drops[i] = "DROP CONSTRAINT " + pgsql.Quote(name)
+	}
+	return c.createLike(parts, moved, drops, func(column copyColumn) bool { return column.Required && !column.Primary })
+}
+
+// createLike returns the statements that create a copy with some parts of the table, and
+// then change it: it makes the drops, and lets each column be NULL for which mayBeNull
+// returns true.
+func (c *tableCopy) createLike(parts string, moved bool, drops []string, mayBeNull func(copyColumn) bool) []string {
+	statements := []string{"CREATE TEMP TABLE " + pgsql.Quote(c.Name) + " (LIKE " + c.source() + parts + ")"}
+	changes := drops
 	for _, column := range c.Columns {
-		if column.Required && (!column.Primary || c.trigger != nil) {
+		if mayBeNull(column) {
 			changes = append(changes, "ALTER "+pgsql.Quote(column.Name)+" DROP NOT NULL")
 		}
 		if to := c.typeOf(column, moved); to != column.Type {
@@ -152,12 +186,6 @@ func (c *tableCopy) create(moved bool) []string {
 	}
 	if len(changes) > 0 {
 		statements = append(statements, "ALTER TABLE "+c.target()+" "+strings.Join(changes, ", "))
-	}
-	if c.trigger != nil {
-		statements = append(statements, c.trigger.Copied)
-	}
-	if len(c.Partitions) == 0 { // otherwise the tries have to create partitions
-		statements = append(statements, readOnly)
 	}
 	return statements
 }

@@ -151,13 +151,33 @@ func (r *trial) readCopies(ctx context.Context, f *engine.Findings) error {
 		t := &r.triggers[i]
 		c := *byOID[t.Table]                                                        // a further copy of the table, with this trigger
 		c.Screen, c.Partitions, c.UnrelatedChecks, c.trigger = "false", nil, nil, t // no condition replaces a trigger
-		if t.CanBeTried {
+		written, ok := writtenBy(t, found)
+		c.written = written
+		if t.CanBeTried && ok {
 			r.copies = append(r.copies, &c)
 		} else {
 			r.untried = append(r.untried, t.Name+" on "+c.Display.String())
 		}
 	}
 	return err
+}
+
+// writtenBy returns the tables that the trigger may write, because its function mentions
+// them. It returns false if copies cannot take their place, because the function names a
+// schema, or finds temporary tables last.
+func writtenBy(t *trigger, tables []tableCopy) (written []*tableCopy, ok bool) {
+	for i := range tables {
+		c := &tables[i]
+		named, qualified := t.mentions(c.Name)
+		switch {
+		case !c.Root || c.OID == t.Table || !named:
+		case qualified || t.TempLast:
+			return nil, false
+		case !slices.ContainsFunc(written, func(w *tableCopy) bool { return w.Name == c.Name }):
+			written = append(written, c)
+		}
+	}
+	return written, true
 }
 
 // columnNames returns the names of the columns.

@@ -72,7 +72,20 @@ var pgHostile = []struct {
 	{"trigger that refuses", `CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.id > 2147483647 THEN RAISE EXCEPTION ''too large for the ERP''; END IF; RETURN NEW; END'; CREATE TABLE t (id bigserial PRIMARY KEY, at timestamptz); CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()`, "", "trigger g: ERROR: too large for the ERP"},
 	{"trigger with an integer", `CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'DECLARE small int; BEGIN small := NEW.id; RETURN NEW; END'; CREATE TABLE t (id bigserial PRIMARY KEY, at timestamptz); CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()`, "", "trigger g: ERROR: "},
 	{"trigger after the row", `CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'DECLARE small int; BEGIN SELECT NEW.id INTO small; RETURN NEW; END'; CREATE TABLE t (id bigserial PRIMARY KEY, at timestamptz); CREATE TRIGGER g AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()`, "", "trigger g: ERROR: "},
+	{"trigger into a table of the plan", pgCopying("", "INSERT INTO u (r) VALUES (NEW.id)"), "", ""},
+	{"trigger into two tables of the plan", "CREATE TABLE t (id serial PRIMARY KEY); CREATE TABLE u (r int REFERENCES t); CREATE TABLE \"V\" (r int REFERENCES t, n int NOT NULL DEFAULT 1)" + pgCopies("", "UPDATE u SET r = NEW.id; INSERT INTO \"V\" (r) VALUES (NEW.id)"), "", ""},
 	{"trigger that sets something else", `CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.at := coalesce(NEW.at, now()); IF NEW.id = 5 THEN NEW.at := NULL; END IF; RETURN NEW; END'; CREATE TABLE t (id bigserial PRIMARY KEY, at timestamptz); CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()`, "", ""},
+}
+
+// pgCopying creates a table t and a table u that refers to it, with a trigger of t that
+// writes the key to u. config is added to the definition of the trigger's function.
+func pgCopying(config, write string) string {
+	return "CREATE TABLE t (id serial PRIMARY KEY); CREATE TABLE u (r int REFERENCES t)" + pgCopies(config, write)
+}
+
+// pgCopies creates a trigger of t that runs the statements of write for each new row.
+func pgCopies(config, write string) string {
+	return "; CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql " + config + " AS $$ BEGIN " + write + "; RETURN NEW; END $$; CREATE TRIGGER g AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()"
 }
 
 // pgHostileTargets returns table t as a target, and the reference of a column t_id if ddl
@@ -193,6 +206,8 @@ func postgresTrialNotes(t *testing.T, server *migratetest.PgServer) {
 		{"view without rows", "CREATE TABLE t (id bigint PRIMARY KEY, n int); CREATE VIEW v AS SELECT id::int FROM t WHERE n > 5", "No key was tried in view v: over copies, it shows no row, or fails with any key."},
 		{"view of two with one name", "CREATE SCHEMA o; CREATE TABLE t (id bigint PRIMARY KEY); CREATE TABLE o.t (id bigint); CREATE VIEW v AS SELECT id FROM t JOIN o.t AS x USING (id)", "No key was tried in view v: over copies"},
 		{"trigger of another language", "CREATE TABLE t (id bigint PRIMARY KEY); CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()", "No key was tried in these triggers, because of what their functions call, read or write: g on t."},
+		{"trigger into a schema", pgCopying("", "INSERT INTO public.u (r) VALUES (NEW.id)"), "because of what their functions call, read or write: g on t."},
+		{"trigger that finds temporary tables last", pgCopying("SET search_path = public, pg_temp", "INSERT INTO u (r) VALUES (NEW.id)"), "because of what their functions call, read or write: g on t."},
 		{"trigger that looks for a parent", `CREATE TABLE p (id bigint PRIMARY KEY); INSERT INTO p VALUES (1); CREATE TABLE t (id bigint PRIMARY KEY, p_id bigint REFERENCES p);
 CREATE FUNCTION g() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NOT EXISTS (SELECT FROM p WHERE id = NEW.p_id) THEN RAISE EXCEPTION ''no parent''; END IF; RETURN NEW; END';
 CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION g()`, "because of what their functions call, read or write: g on t."},

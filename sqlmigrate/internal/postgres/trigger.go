@@ -1,5 +1,7 @@
 package postgres
 
+import "regexp"
+
 // A trigger is a row-level trigger that fires for INSERT.
 type trigger struct {
 	Table              int64
@@ -7,7 +9,17 @@ type trigger struct {
 	Before             bool   // whether it fires before the row is written, and so can change the row
 	Copied             string // the statement that creates it on the copy
 	Text               string // the body of its function
+	TempLast           bool   // whether its function finds a temporary table only if there is no other of the name
 	CanBeTried         bool   // whether it can be tried
+}
+
+// mentions returns whether the function of the trigger has the name of the table, and
+// whether it has the name with a schema.
+func (t *trigger) mentions(table string) (named, qualified bool) {
+	name := regexp.QuoteMeta(table)
+	named = regexp.MustCompile(`(?i)(^|\W)` + name + `($|\W)`).MatchString(t.Text)
+	qualified = regexp.MustCompile(`(?i)\.\s*"?` + name + `($|\W)`).MatchString(t.Text)
+	return named, qualified
 }
 
 // insertTriggersSQL returns the enabled row-level triggers for INSERT that can change or
@@ -15,6 +27,9 @@ type trigger struct {
 // Enabled triggers have tgenabled 'O' or 'A'. It excludes a partition's trigger that
 // comes from its parent (tgparentid, which PostgreSQL 12 does not have), and deferred
 // triggers, which never run in a trial, because it does not commit.
+//
+// The column TempLast looks for pg_temp in the function's own search_path, because without
+// it the server searches temporary tables first.
 //
 // The last column, CanBeTried, reports whether the trigger can be tried without side
 // effects, and judges only the key. The patterns require that the function is in PL/pgSQL
@@ -25,6 +40,7 @@ type trigger struct {
 const insertTriggersSQL = `
 SELECT t.tgrelid::bigint, t.tgname, format('DROP TRIGGER %I ON %s', t.tgname, t.tgrelid::regclass), d.text, t.tgtype & 2 <> 0,
        replace(d.text, format(' ON %I.%I ', n.nspname, c.relname), format(' ON pg_temp.%I ', c.relname)), f.prosrc,
+       coalesce(array_to_string(f.proconfig, ' ') ~* 'search_path=.*pg_temp', false),
        l.lanname = 'plpgsql'
          AND f.prosrc !~* '\m(execute|copy|lock|load|notify|listen|lo_\w+|pg_(?!catalog)\w+|set_config)\M'
          AND regexp_replace(f.prosrc, '\mdistinct\s+from\M|\m(extract|trim|substring|overlay|position)\s*\([^()]*\mfrom\M', '', 'gi') !~* '\m(from|join)\M'

@@ -10,3 +10,9 @@ INSERT INTO users (user_login) VALUES ('ada'), ('bob');
 INSERT INTO posts (post_author, post_title) VALUES (1, 'Hello'), (2, 'World');
 INSERT INTO postmeta (post_id, meta_key, meta_value) VALUES (1, 'seen', 'yes');
 INSERT INTO comments (comment_post_id, user_id, comment_content) VALUES (1, 2, 'First');
+-- after the move
+INSERT INTO posts (id, post_title) VALUES ({a}, 'New');
+INSERT INTO postmeta (meta_id, post_id) VALUES ({b}, {a});
+-- before the way back
+DELETE FROM postmeta WHERE meta_id = {b};
+DELETE FROM posts WHERE id = {a};

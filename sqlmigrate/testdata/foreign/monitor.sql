@@ -13,3 +13,9 @@ INSERT INTO triggers (expression) VALUES ('load > 5'), ('load > 9');
 INSERT INTO functions (itemid, triggerid, name) VALUES (23252, 1, 'last');
 INSERT INTO trigger_depends (triggerid_down, triggerid_up) VALUES (1, 2);
 INSERT INTO history VALUES (23252, 1, 42);
+-- after the move
+INSERT INTO triggers (triggerid) VALUES ({a});
+INSERT INTO functions (functionid, itemid, triggerid) VALUES ({b}, 23252, {a});
+-- before the way back
+DELETE FROM functions WHERE functionid = {b};
+DELETE FROM triggers WHERE triggerid = {a};

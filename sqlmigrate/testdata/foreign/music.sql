@@ -16,3 +16,11 @@ INSERT INTO artist_credit_name VALUES (1, 0, 1), (1, 1, 2);
 INSERT INTO release_group (artist_credit, name) VALUES (1, 'First');
 INSERT INTO album (release_group, barcode) VALUES (1, '4006381333931');
 INSERT INTO track (album, position, name) VALUES (1, 1, 'One'), (1, 2, 'Two');
+-- after the move
+INSERT INTO artist (id, name) VALUES ({a}, 'Eve');
+INSERT INTO artist_credit_name VALUES (1, 2, {a});
+INSERT INTO area (id, name, parent) VALUES ({b}, 'Moon', 1);
+-- before the way back
+DELETE FROM area WHERE id = {b};
+DELETE FROM artist_credit_name WHERE artist = {a};
+DELETE FROM artist WHERE id = {a};

@@ -10,3 +10,11 @@ INSERT INTO page (page_namespace, page_title, page_latest) VALUES (0, 'Main', 1)
 INSERT INTO revision (rev_page, rev_actor) VALUES (1, 1), (2, 1);
 INSERT INTO redirect VALUES (2, 'Main');
 INSERT INTO pagelinks VALUES (1, 2);
+-- after the move
+INSERT INTO page (page_id, page_namespace, page_title, page_latest) VALUES ({a}, 1, 'New', {b});
+INSERT INTO redirect VALUES ({a}, 'Main');
+INSERT INTO pagelinks VALUES ({a}, {a});
+-- before the way back
+DELETE FROM pagelinks WHERE pl_from = {a};
+DELETE FROM redirect WHERE rd_from = {a};
+DELETE FROM page WHERE page_id = {a};
