@@ -42,7 +42,8 @@
 //     does the same, and takes no other worker before.
 //   - A claim that gives up reads the records that it has tried to write. It releases a
 //     worker whose record has its own token, at the bound from which it would have issued,
-//     because it has issued nothing.
+//     because it has issued nothing. The bound may be higher, up to the record's, because
+//     an earlier grant of the same lease may have issued IDs that the store has forgotten.
 //   - If another process has the worker, or an operator has released it, or the bound
 //     reads lower than the acknowledged bound, the process stops issuing
 //     under it. If the bound reads lower, the process restores it by a release. Its grant

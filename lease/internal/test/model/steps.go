@@ -158,8 +158,10 @@ func (sr *stepper) claimsAgain(p num) bool {
 
 // givesUp looks for records with the token of a claim, which ends without a worker. It makes
 // the process stop with such a record as its base, to release the worker. It has issued
-// nothing, so the release may restore the bound from which the claim would have issued. If a
-// release gets no answer, the claim can go on with another worker.
+// nothing, so the release may restore the bound from which the claim would have issued. The
+// process may also write a higher bound, up to the record's, because it may have issued IDs
+// under an earlier grant of the worker, whose record the store has forgotten. If a release
+// gets no answer, the claim can go on with another worker.
 func (sr *stepper) givesUp(p num) {
 	for w := range num(sr.config.Workers) {
 		r := sr.state.store.read(w)
@@ -168,7 +170,7 @@ func (sr *stepper) givesUp(p num) {
 		}
 		sr.change(step{kind: giveUp, process: p, worker: w}, func(s *state) {
 			pr := &s.processes[p]
-			pr.mode, pr.worker, pr.base, pr.next = stopped, w, baseOf(r), pr.tried[w]-1
+			pr.mode, pr.worker, pr.base, pr.next, pr.acknowledged = stopped, w, baseOf(r), pr.tried[w]-1, r.bound
 			if sr.isMutant(GiveUpBelow) {
 				pr.next = 0
 			}
