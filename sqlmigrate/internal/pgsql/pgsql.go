@@ -69,6 +69,7 @@ const (
 	InsufficientPrivilege = "42501"
 	UndefinedTable        = "42P01"
 	InvalidSchemaName     = "3F000"
+	internalError         = "XX000"
 )
 
 // State returns the SQLSTATE of a server's error, or "" for other errors. The errors of
@@ -79,6 +80,23 @@ func State(err error) string {
 		return ""
 	}
 	return server.SQLState()
+}
+
+// maxReads is how often Repeat reads the catalog.
+const maxReads = 5
+
+// Repeat returns the result of read, which reads the catalog. If the server reports an
+// internal error, Repeat calls read again, up to five times in all, because another session
+// has probably dropped an object in the meantime. A query finds the objects in its snapshot,
+// but functions such as pg_get_ruledef look an object up as it is now. If it no longer
+// exists, they fail with an internal error, such as "could not open relation with OID 36179".
+func Repeat[T any](read func() (T, error)) (result T, err error) {
+	for range maxReads {
+		if result, err = read(); State(err) != internalError {
+			break
+		}
+	}
+	return result, err
 }
 
 // Do returns a DO statement. It chooses a delimiter that body does not contain. variables

@@ -66,6 +66,11 @@ func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) 
 	if err := engine.CheckServer(ctx, conn, "PostgreSQL"); err != nil {
 		return nil, err
 	}
+	return pgsql.Repeat(func() (*engine.Result, error) { return inspect(ctx, conn, want) })
+}
+
+// inspect reads the catalog once, and returns the result of Inspect.
+func inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.Result, error) {
 	r, err := pgcatalog.Open(ctx, conn, inspecting, oldestVersion)
 	if err != nil {
 		return nil, err

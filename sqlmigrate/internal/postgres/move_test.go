@@ -57,6 +57,7 @@ func TestPostgres(t *testing.T) {
 		{"Assigning", postgresAssigning},
 		{"TrialNotes", postgresTrialNotes},
 		{"TrialRight", postgresTrialRight},
+		{"Dropped", postgresDropped},
 		{"GuardOfZero", postgresGuardOfZero},
 		{"Restores", postgresRestores},
 	} {

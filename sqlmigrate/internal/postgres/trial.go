@@ -75,10 +75,15 @@ const trySucceeded = "GF000"
 // (tableCopy.Screen) on constant rows with the keys, because that is fast. The tables
 // whose condition is false or fails are copied to temporary tables of the same name, each
 // of which is rolled back before the next is created.
-func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found engine.Findings, err error) {
+func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (engine.Findings, error) {
 	if len(t.Tables) == 0 {
-		return found, nil
+		return engine.Findings{}, nil
 	}
+	return pgsql.Repeat(func() (engine.Findings, error) { return try(ctx, conn, t) })
+}
+
+// try tries the keys once, and returns the findings of Try.
+func try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found engine.Findings, err error) {
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return found, fmt.Errorf("%s: %w", inspecting, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/postgres"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
@@ -234,6 +235,36 @@ func postgresTrialRight(t *testing.T, server *migratetest.PgServer) {
 	}
 	if got := strings.Join(plan.Notes, "\n"); !strings.Contains(got, "No key was tried in a copy: ERROR: permission denied to create temporary tables") || plan.Err() != nil {
 		t.Errorf("notes:\n%s\nand %v, want one that says that the table was not tried", got, plan.Err())
+	}
+}
+
+// If another session drops an object while Inspect reads its definition, Inspect reads the
+// catalog again. It waits for the lock of that session, and then does not find the object.
+func postgresDropped(t *testing.T, server *migratetest.PgServer) {
+	d := server.Database(t, "CREATE TABLE t (id serial PRIMARY KEY)")
+	for lockTimeouts := 0; ; lockTimeouts++ {
+		d.Script(t, "CREATE TABLE other (n int); CREATE RULE r AS ON INSERT TO other DO ALSO NOTIFY inserted")
+		dropping := d.Begin()
+		migratetest.Run(t, dropping, "DROP TABLE other")
+		inspected := make(chan error, 1)
+		go func() {
+			_, err := migratetest.Inspect(t.Context(), d.DB, "t")
+			inspected <- err
+		}()
+		for d.Value(t, migratetest.PgWaiting) != "1" && len(inspected) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		if err := dropping.Commit().Error; err != nil {
+			t.Fatal(err)
+		}
+		err := <-inspected
+		if pgsql.State(err) == pgsql.LockNotAvailable && lockTimeouts < 5 { // a busy machine has committed too late
+			continue
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		return
 	}
 }
 

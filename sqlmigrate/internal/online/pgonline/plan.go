@@ -10,6 +10,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgview"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
@@ -18,6 +19,11 @@ import (
 // move or its blockers. It reads the catalog in one snapshot, and then creates an empty
 // temporary copy of each table in a transaction of its own.
 func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []plan.Table) (*engine.OnlinePlan, error) {
+	return pgsql.Repeat(func() (*engine.OnlinePlan, error) { return planOnline(ctx, conn, tables) })
+}
+
+// planOnline reads the catalog once, and returns the plan of PlanOnline.
+func planOnline(ctx context.Context, conn *sql.Conn, tables []plan.Table) (*engine.OnlinePlan, error) {
 	r, err := pgcatalog.Open(ctx, conn, inspecting, oldestVersion)
 	if err != nil {
 		return nil, err
