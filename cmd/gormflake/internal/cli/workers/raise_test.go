@@ -114,7 +114,7 @@ func TestRestoreRunbook(t *testing.T) {
 		if got.Code != 0 {
 			t.Fatal(got.Err)
 		}
-		// The process starts too early. Only the raised bounds make it wait.
+		// The process starts too early. Only the raised bounds prevent that.
 		if time.Now().After(to) {
 			t.Log("too slow: the raised bounds have passed already")
 		}

@@ -24,7 +24,7 @@ func openIn(t *testing.T, origin, languages string) page {
 // englishTexts returns the texts and labels of the page, including hidden texts, that
 // contain an English word. Names, code and the reader's input do not count.
 const englishTexts = `(() => {
-	const known = /^(gormflake|Snowflake|IDs?|UTC|JavaScript|JSON|CSV|HTTP|API|Discord|Instagram|Leaf|TSID|Yitter|Sonyflake|Twitter|JS|PAY|CODE|Bearer|Unix|base\d*|Base|number|WHERE|id|ms|Shift|Page|Up|Down|Home|End|Esc|ASCII|layout|order|bits|epoch|tick|custom|now|js-safe|mastodon|twitter|discord|instagram|leaf|tsid|yitter|sonyflake)$/;
+	const known = /^(gormflake|Snowflake|IDs?|UTC|JavaScript|JSON|CSV|HTTP|API|Discord|Instagram|Leaf|TSID|Yitter|Sonyflake|Twitter|JS|UUID|ULID|KSUID|TypeID|PAY|CODE|Bearer|Unix|base\d*|Base|number|WHERE|id|ms|Shift|Page|Up|Down|Home|End|Esc|ASCII|layout|order|bits|epoch|tick|custom|now|js-safe|mastodon|twitter|discord|instagram|leaf|tsid|yitter|sonyflake)$/;
 	const walker = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT);
 	const texts = [document.querySelector("meta[name=description]").content];
 	while (walker.nextNode()) if (!walker.currentNode.parentElement.closest("code, .code, .id, textarea, noscript, #language, [id=base32], [id=base58], [id=base62], [id=hex], [id=local], #workers-table td:last-child")) texts.push(walker.currentNode.data);

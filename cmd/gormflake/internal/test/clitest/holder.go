@@ -2,6 +2,7 @@ package clitest
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -13,13 +14,21 @@ import (
 )
 
 // Holder starts a generator that leases worker 3 or 4 of datacenter 0 until stop is called.
-// next returns its next ID. If another process takes the worker, next waits until the
-// generator has leased one again.
+// If neither is free, it starts again, as a supervisor does with a process that fails. next
+// returns the next ID. If another process takes the worker, next waits until the generator
+// has leased one again.
 func Holder(t *testing.T, url string) (stop func(), next func() types.ID) {
 	t.Helper()
+	store := sqllease.New(Open(t, url))
 	quiet := lease.WithLogger(slog.New(slog.DiscardHandler))
-	l, err := lease.Acquire(t.Context(), sqllease.New(Open(t, url)), snowflake.TwitterLayout(), quiet,
-		lease.WithWorkers(3, 4), lease.WithDatacenter(0), lease.WithWindow(5*time.Second))
+	acquire := func() (*lease.Lease, error) {
+		return lease.Acquire(t.Context(), store, snowflake.TwitterLayout(), quiet,
+			lease.WithWorkers(3, 4), lease.WithDatacenter(0), lease.WithWindow(5*time.Second))
+	}
+	l, err := acquire()
+	for began := time.Now(); errors.As(err, new(*lease.NoFreeWorkerError)) && time.Since(began) < Patience; l, err = acquire() {
+		time.Sleep(50 * time.Millisecond)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
