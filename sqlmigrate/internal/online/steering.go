@@ -35,9 +35,10 @@ func (r *Run) waitUntilAllowed(ctx context.Context, t task) error {
 	return nil
 }
 
-// reasonToWait returns the reason why the run has to wait before t, or "" if it can go
-// on. It reads the steering, and sets the stall and the pace that it asks for. On the way
-// back, only a pause makes the run wait.
+// reasonToWait returns the condition that the run has to wait for before t, in words that
+// follow "waits for", or "" if it can go on. It reads the steering from the journal. If the
+// steering has a stall, which is how long a batch may take, or a pace, these replace the
+// values of the options. On the way back, only a pause makes the run wait.
 func (r *Run) reasonToWait(ctx context.Context, t task) (string, error) {
 	found, err := r.driver.LoadMove(ctx, r.conn, r.move.Plan.Tables)
 	if err != nil || found == nil {
@@ -52,7 +53,7 @@ func (r *Run) reasonToWait(ctx context.Context, t task) (string, error) {
 	case r.move.Back:
 		return "", nil
 	case s.HoldSwap && r.stage(t) == plan.StageSwap:
-		return "leave to swap", nil
+		return "permission to swap", nil
 	case !s.Between.Contains(time.Now()):
 		return "its hours, " + s.Between.String(), nil
 	case s.MaxRunning > 0:

@@ -22,7 +22,7 @@ func TestSteering(t *testing.T) {
 		waiting string // part of the reason
 	}{
 		{"paused", plan.Steering{Paused: true}, 0, false, "the end of a pause"},
-		{"held before the swap", plan.Steering{HoldSwap: true}, 0, true, "leave to swap"},
+		{"held before the swap", plan.Steering{HoldSwap: true}, 0, true, "permission to swap"},
 		// The clock of synctest begins at midnight in UTC.
 		{"at other hours", plan.Steering{Between: plan.Hours{From: 20 * time.Hour, To: 21 * time.Hour}}, 0, false, "its hours, 20:00-21:00"},
 		{"under load", plan.Steering{MaxRunning: 3}, 4, false, "4 statements are running, want 3 at most"},

@@ -25,9 +25,11 @@ func (f *findings) blockIf(found bool, t *table, object, reason, fix string) {
 	}
 }
 
-// blockers returns the objects that would not survive the move, because they would stay
-// on the old column unnoticed, or because PostgreSQL recreates them only under long
-// locks.
+// blockers returns the reasons why the tables cannot be moved. Many are objects that would
+// stay on the old column unnoticed, or that PostgreSQL creates again only under long
+// locks. The others are properties of the tables, rights that the role lacks, triggers and
+// rules that would disturb the copy, CHECKs and indexes that the server does not accept
+// for a bigint, and a lock table that is too small for the swap.
 func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 	f, locks := findings{}, 0 // locks is a generous estimate of the locks that the swap takes
 	for _, t := range g.all() {
@@ -42,7 +44,7 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 			locks += 3 * len(k.parts) * len(k.parent.root.members)
 		}
 	}
-	if locks > r.Locks/2 { // the other half of the lock table is for programs; the factor of the fix leaves it to them
+	if locks > r.Locks/2 { // programs need the other half of the lock table, so the fix makes the table at least twice as large as the swap needs
 		f.Block(g.tables[0].Display, "table "+g.tables[0].Name, fmt.Sprintf("stage swap needs about %d locks, and the server's lock table is made for %d", locks, r.Locks),
 			fmt.Sprintf("multiply max_locks_per_transaction by %d, and restart the server", locks*2/r.Locks+1))
 	}
@@ -56,10 +58,12 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 		for _, i := range t.indexes {
 			f.index(t, i)
 		}
+		// The server refused to create the CHECKs and indexes in an empty copy, see
+		// readDefinitions.
 		if t.refusal != nil {
 			fix := recreateFix
 			if pgsql.State(t.refusal) == pgsql.InsufficientPrivilege {
-				fix = "GRANT that to role " + r.Role
+				fix = "GRANT role " + r.Role + " the missing right"
 			}
 			f.Block(t.Display, "table "+t.Name, "the server does not make its CHECKs and indexes for new columns: "+t.refusal.Error(), fix)
 		}
@@ -86,10 +90,13 @@ func (f *findings) view(t *table, v *pgview.View) {
 	}
 }
 
-// table adds the blockers of a table's kind, owner and rights. Members of a hierarchy of
-// inheritance are blocked because the move only handles partitions. Only a table that is
-// moved and is no partition gets a function, for its trigger, and needs the right to
-// create it; whoever may not change the table has a blocker already.
+// table adds the blockers of a table's kind, owner and rights. It blocks a table that
+// inherits from another, or from which another inherits, unless that is partitioning,
+// because the move does not handle other inheritance. It checks the right to create a
+// function only for a table that has columns to widen and is not a partition. The other
+// tables get no function, because the tables at the other end of a foreign key have no
+// trigger, and a partition has the trigger of its partitioned table. It omits this blocker
+// if the role may not change the table at all, because that is a blocker of its own.
 func (f *findings) table(r *pgcatalog.Reader, t *table) {
 	object := "table " + t.Name
 	f.blockIf(t.Inherits && !t.isPartitioned() && !t.Partition, t, object, "it inherits from a table, or a table from it", "apply phase widen instead, with its locks")

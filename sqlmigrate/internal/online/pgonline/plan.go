@@ -50,9 +50,10 @@ func planOnline(ctx context.Context, conn *sql.Conn, tables []plan.Table) (*engi
 	return p, nil
 }
 
-// readGraph reads the tables, the objects that belong to their columns, and the other
-// tables of their foreign keys. It keeps the order of wanted, of which it uses the names
-// and the columns.
+// readGraph reads the wanted tables, their partitions, the columns to widen, the objects
+// that use these columns, and the tables on the other side of their foreign keys. The
+// tables of the result have the order of wanted. readGraph uses only the names and the
+// columns of wanted. r keeps the first error, which readGraph returns at the end.
 func readGraph(ctx context.Context, r *pgcatalog.Reader, wanted []plan.Table) (*graph, error) {
 	names := make([]plan.TableName, len(wanted))
 	for i, want := range wanted {
@@ -82,6 +83,8 @@ func readGraph(ctx context.Context, r *pgcatalog.Reader, wanted []plan.Table) (*
 	if len(views) > 0 {
 		g.views = pgview.Read(ctx, q, views)
 	}
+	// The swap computes this hash again, and fails if it differs, because somebody has
+	// then changed an object that the swap would create again from the plan.
 	if query := g.stateSQL(); query != "" {
 		g.state = pgcatalog.One[string](ctx, q.Reader, "what uses the columns", "SELECT "+query)
 	}

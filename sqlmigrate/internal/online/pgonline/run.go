@@ -95,14 +95,16 @@ func setTimeout(name string, d time.Duration) string {
 	return fmt.Sprintf("SET LOCAL %s = %d", name, (d+time.Millisecond-1)/time.Millisecond)
 }
 
-// RunBatch implements [engine.Online]. It copies about rows rows, beginning at page
-// next.Position of the table, and records next with its new position. The last statement
-// of the step updates the rows of the batch, and returns the numbers of rows to copy and
-// of copied rows. The difference are rows that other transactions have locked.
+// RunBatch implements [engine.Online]. It copies a batch that begins at page next.Position
+// of the table and has about as many rows as the parameter rows says. It records next with
+// the position after the batch. The last statement of the step copies the rows, and returns
+// how many rows had to be copied and how many it has copied. It has skipped the others
+// because other transactions have locked them. RunBatch returns their number as Skipped,
+// and the caller repeats the batch later.
 func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, rows int, s engine.Settings) (engine.Batch, error) {
-	// The copy ends at the last page that the table has at its beginning. Rows on later
-	// pages need no copy, because they were written after the trigger existed, or are the
-	// new versions that the copy itself creates.
+	// The copy ends at the page that was the last of the table when the copy began. Rows on
+	// later pages need no copy, because they were written after the trigger existed, or are
+	// the new versions that the copy itself creates.
 	if next.Until == 0 {
 		err := conn.QueryRowContext(ctx, "SELECT pg_catalog.pg_relation_size($1::text::regclass) / current_setting('block_size')::bigint", step.Target).Scan(&next.Until)
 		if err != nil {
@@ -114,10 +116,10 @@ func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineS
 	if from >= to { // the table is empty, or a former run has copied its last page
 		return b, nil
 	}
-	var found int                            // rows to copy
+	var found int                            // number of rows that have to be copied, including the locked ones
 	begun, commit := time.Now(), time.Time{} // when the update and the commit begin
 	err := inTransaction(ctx, conn, beginBatch(step, s), func() error {
-		begun = time.Now() // the time of a batch is without its settings
+		begun = time.Now() // Took does not include the statements of beginBatch
 		err := conn.QueryRowContext(ctx, step.SQL[len(step.SQL)-1], fmt.Sprintf("(%d,0)", from), fmt.Sprintf("(%d,0)", to)).Scan(&found, &b.Copied)
 		if err != nil {
 			return err

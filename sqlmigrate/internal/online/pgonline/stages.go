@@ -9,7 +9,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// stages returns the stages of the move. The steps in Back take a stage back.
+// stages returns the stages of the move. The steps in Back take a stage back. Stages copy
+// and index have no Back, because the Back of stage prepare drops the new columns, and
+// with them the copied values and the indexes.
 func (g *graph) stages() []plan.Stage {
 	return []plan.Stage{
 		{
@@ -21,12 +23,12 @@ func (g *graph) stages() []plan.Stage {
 		{Name: plan.StageIndex, Text: "the new columns get the same indexes", Steps: g.index()},
 		{
 			Name:  plan.StageConstrain,
-			Text:  "all rows are compared, and from then on by a CHECK; the new columns get NOT NULL and foreign keys",
+			Text:  "all rows are compared, and a CHECK rejects later differences; the new columns get NOT NULL and foreign keys",
 			Steps: g.constrain(), Back: g.constrainBack(),
 		},
 		{
 			Name:  plan.StageSwap,
-			Text:  "the new columns take the names, the defaults and the keys of the old ones, which a trigger keeps equal where their type allows",
+			Text:  "the new columns take the names, the defaults and the keys of the old columns; a trigger keeps the old columns equal, as far as a key fits their type",
 			Steps: append([]plan.OnlineStep{g.swap()}, g.validateLate()...), Back: g.swapBack(),
 		},
 		{
