@@ -69,6 +69,10 @@ func (in *Inspection) Lower(ctx context.Context, h Holder, to time.Time) error {
 	case bound >= in.records[key].Bound:
 		return fmt.Errorf("lease: %v: the bound is not above %s: nothing to lower", h, stamp(time.UnixMilli(bound)))
 	}
+	// The worker has no holder, but withoutHolder also counts the write in the token of the
+	// record, if it has one. So each try writes another record, even if an earlier try has
+	// already lowered the bound. That is needed because the acknowledgement of a write that
+	// changes nothing proves nothing.
 	return in.replaceRecord(ctx, h, key, func(r Record) Record { return Record{bound, r.withoutHolder().Owner} })
 }
 

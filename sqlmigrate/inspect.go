@@ -174,8 +174,9 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 // textOf returns the text of a note.
 func textOf(note engine.Note) string { return note.Text }
 
-// find returns the result of the engine's Inspect, and notes on the references of models
-// that do not exist.
+// find runs the engine's Inspect for the tables of c, and returns its result. It leaves out
+// a reference of a model if a table or column of the reference does not exist, and returns
+// a note that says so.
 func (c *config) find(ctx context.Context, conn *sql.Conn, e engine.Engine) (*engine.Result, []string, error) {
 	references, notes, err := c.existing(ctx, conn, e)
 	if err != nil {
@@ -185,9 +186,10 @@ func (c *config) find(ctx context.Context, conn *sql.Conn, e engine.Engine) (*en
 	found, err := e.Inspect(ctx, conn, engine.Request{
 		Tables:     c.tables,
 		References: references,
-		// Keys from Ahead on are ahead of the clock, and keys from Issued on are IDs. If
-		// the epoch is less than a day ago, the smallest ID of the present time bounds
-		// Issued, because a day after the epoch is in the future.
+		// A key of Ahead or more is further ahead of this machine's clock than
+		// clockDifference allows. A key of Issued or more is taken for an ID, see
+		// earlyEpoch. On the first day after the epoch, Issued is the smallest ID of the
+		// present time, because the end of that day is still in the future.
 		Ahead:  c.layout.Min(now.Add(clockDifference)).Int64(),
 		Issued: min(c.layout.Min(now), c.layout.Min(c.layout.Epoch.Add(earlyEpoch))).Int64(),
 

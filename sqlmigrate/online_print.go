@@ -24,8 +24,9 @@ func (o *OnlinePlan) String() string {
 	return out.String()
 }
 
-// WayBack returns the steps of Revert in the form of String. After a stage, Revert runs
-// the steps that are listed for this stage, and then the steps of the stages before it.
+// WayBack returns the steps of Revert as text, in the same format as String. Revert begins
+// with the steps that are listed for the stage that the move has reached, even if that
+// stage is not complete. It continues with the steps of the stages before it.
 func (o *OnlinePlan) WayBack() string {
 	out := page{width: pageWidth}
 	for _, stage := range slices.Backward(o.Stages) {

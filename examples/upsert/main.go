@@ -4,8 +4,8 @@
 //
 //	go run ./examples/upsert
 //
-// It uses SQLite in memory. PostgreSQL and MariaDB behave in the same way. The function
-// readKeys is for MySQL.
+// It uses SQLite in memory. PostgreSQL and MariaDB behave in the same way. MySQL needs the
+// function readKeys.
 package main
 
 import (
@@ -133,8 +133,9 @@ func store(db *gorm.DB, products []Product) error {
 	})
 }
 
-// readKeys sets the keys of the products' rows on MySQL, which has no RETURNING. The
-// other databases, including MariaDB, have returned the keys.
+// readKeys reads the keys of the products' rows on MySQL, which has no RETURNING. It also
+// does so on MariaDB, which GORM calls mysql too, although MariaDB has returned the keys
+// already. SQLite and PostgreSQL have returned them too, so readKeys does nothing there.
 func readKeys(tx *gorm.DB, products []Product) error {
 	if tx.Name() != "mysql" {
 		return nil

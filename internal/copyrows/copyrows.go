@@ -53,8 +53,8 @@ func New(db *gorm.DB, set *model.Set, value any) (*Source, error) {
 	return s, nil
 }
 
-// check returns an error for parts of a create that COPY does not do, such as hooks and
-// related rows.
+// check returns an error if COPY cannot write the rows as Create would, for example
+// because of hooks, related rows or a nil row. It also sets s.table.
 func (s *Source) check() (err error) {
 	if s.table, err = tableOf(s.stmt); err != nil {
 		return err

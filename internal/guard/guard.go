@@ -28,7 +28,8 @@ type keyClause struct {
 var _ gorm.StatementModifier = (*keyClause)(nil)
 
 // Clauses returns the clause with which GORM checks that every row has a value in field,
-// whose type is an ID. It returns nil unless field is the only primary key.
+// whose type is an ID. It returns nil unless field is the only primary key, because 0 is a
+// valid value for any other field, and for a part of a composite key.
 func Clauses(field *schema.Field) []clause.Interface {
 	if keys := field.Schema.PrimaryFields; len(keys) != 1 || keys[0] != field {
 		return nil

@@ -15,7 +15,7 @@ import (
 )
 
 // New returns a store on the cluster that client is connected to. The caller closes the
-// client after the last generator.
+// client, after the last generator that uses the store has been closed.
 //
 // New sends no request. A nil client or an invalid option makes every call of the store
 // fail.

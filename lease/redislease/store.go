@@ -16,7 +16,7 @@ import (
 )
 
 // New returns a store on the server that client is connected to. The caller closes the
-// client after the last generator.
+// client, after the last generator that uses the store has been closed.
 //
 // New sends no request. The first call of the store reads the settings, and fails if
 // the server evicts keys. Every call fails if the client is nil, an option is invalid,

@@ -82,8 +82,8 @@ const mysqlSession = `SELECT CONCAT(@@hostname, ':', @@port), @@GLOBAL.innodb_fl
     WHEN '' IS NULL THEN 'EMPTY_STRING_IS_NULL in its sql_mode, under which the store cannot read empty texts'
     ELSE '' END LIMIT 1`
 
-// inspectMySQL reads the settings of the server that can forget writes, and the state of
-// the session.
+// inspectMySQL reads the settings under which the server can forget writes, and the
+// reason why the store must not write in this session, if there is one.
 func inspectMySQL(ctx context.Context, on timedConn, t tableName) (found session, err error) {
 	var flush, syncLog int
 	var setting string

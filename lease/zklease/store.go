@@ -20,7 +20,7 @@ import (
 const root = "/gormflake"
 
 // New returns a store on the ensemble that conn is connected to. The caller closes the
-// connection after the last generator.
+// connection, after the last generator that uses the store has been closed.
 //
 // New sends no request. A nil connection or an invalid option makes every call of the
 // store fail.

@@ -144,7 +144,8 @@ func (n *connector) place(c *mycatalog.Column) *column {
 // setNewTypes sets the new types of connected columns. Foreign keys require that these
 // types are equal. A narrow unsigned column therefore becomes bigint unsigned if a
 // connected column is bigint unsigned, which does not change. In all other cases a narrow
-// column becomes bigint.
+// column becomes bigint. A signed column can be connected with a bigint unsigned only by a
+// reference without a foreign key, so their types need not be equal.
 func setNewTypes(connected []*column) {
 	unsigned := slices.ContainsFunc(connected, func(c *column) bool { return c.Integer() == mycatalog.UnsignedBigint })
 	for _, c := range connected {

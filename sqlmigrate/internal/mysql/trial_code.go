@@ -122,7 +122,7 @@ func (r *trial) findNarrow(ctx context.Context, code *engine.Code, table plan.Ta
 			return err
 		}
 		for _, key := range table.Columns {
-			columns, places := in.Takes(key.Name)
+			columns, places := in.Targets(key.Name)
 			for _, n := range narrow {
 				written := slices.Contains(places, n.Place) || slices.ContainsFunc(columns, func(c string) bool { return strings.EqualFold(c, n.Name) })
 				if written && !r.widens(into, n.Name) {

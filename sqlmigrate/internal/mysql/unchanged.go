@@ -30,8 +30,9 @@ func (u unchangedConditions) rejections() []plan.Statement {
 	return statements
 }
 
-// unchangedFor returns the statements that fail if a table of the phase has changed. down
-// means that they are for the way back, before which the phase has been applied.
+// unchangedFor returns statements that fail if a table of phase detach or widen has changed
+// since the inspection. If down is true, they are for the way back, and expect the tables
+// as the phase has left them.
 func unchangedFor(g *graph, phase plan.PhaseName, down bool) []plan.Statement {
 	u := unchangedConditions{}
 	if phase == plan.Detach {

@@ -62,17 +62,19 @@ func addStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	}
 }
 
-// dropForeignKeys returns a statement that drops all these foreign keys together, so that
-// either all of them exist or none. The statement is skipped if they do not exist, or if
-// the columns have already the types that typeOf returns. If no column of them changes,
-// the statement is always skipped, because only an earlier run can have dropped them.
+// dropForeignKeys returns a statement that drops these foreign keys of a table together,
+// so that either all of them exist or none. The statement is skipped if none of them
+// exists, or if their columns already have the types that typeOf returns. It is always
+// skipped if the plan changes no type of their columns. Such foreign keys are in the plan
+// only because an unfinished run has dropped them, so the plan adds them back and never
+// drops them.
 func dropForeignKeys(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey, typeOf func(*column) mycatalog.Integer) plan.Statement {
 	var columns []*column
 	for _, f := range keys {
 		columns = append(columns, g.changedColumns(f)...)
 	}
 	drops := mycatalog.Join(foreignNames(keys), ", ", func(name string) string { return "DROP FOREIGN KEY " + mycatalog.Quote(name) })
-	unless := "SELECT TRUE" // only an earlier run has dropped them
+	unless := "SELECT TRUE" // always skip, because the plan only adds these foreign keys back
 	if len(columns) > 0 {
 		unless = "SELECT (" + mycatalog.HasNone(t.TableName, mycatalog.ForeignKind, foreignNames(keys)...) + ") OR " +
 			mycatalog.Join(byTable(columns), " AND ", func(columns []*column) string { return "(" + columnsAre(columns, typeOf) + ")" })

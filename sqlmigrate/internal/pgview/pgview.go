@@ -126,8 +126,9 @@ JOIN pg_catalog.pg_class c ON c.oid = view.oid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 ORDER BY c.oid`
 
-// StateQuery returns a query for the properties of the views, by their names. Its result
-// changes if a user changes a view. It must run with an empty search path, because the
+// StateQuery returns a query for the properties of the views. Its result changes if a user
+// changes a view. It finds the views by their names, because a view that was dropped and
+// created again has another OID. It must run with an empty search path, because the
 // server then writes the definitions with schemas.
 func StateQuery(views []*View) string {
 	return `SELECT c.relname, pg_get_viewdef(c.oid), c.relowner, c.reloptions, obj_description(c.oid, 'pg_class'), ARRAY(SELECT a::text FROM unnest(c.relacl) AS a ORDER BY 1),

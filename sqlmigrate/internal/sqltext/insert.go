@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// An Insert is a statement that inserts rows.
+// An Insert is a statement that inserts rows, or one of [Updates], which sets columns.
 type Insert struct {
 	Schema, Table string
 	Columns       []string  // nil if the statement has no list of columns
@@ -237,10 +237,10 @@ func (in Insert) Gives(column string) bool {
 	return !slices.Contains([]string{"default", "null", "0"}, strings.ToLower(in.Values[at][0].Text))
 }
 
-// Takes returns the columns to which the statement, in a trigger, gives the value
-// NEW.column. If the statement has no list of columns, it returns their positions in the
-// table instead, from 0 on.
-func (in Insert) Takes(column string) (columns []string, places []int) {
+// Targets returns the columns to which a statement of a trigger assigns NEW.column. If
+// column is a key, these columns must be wide enough for it. If the statement has no list
+// of columns, Targets returns their positions in the table instead, from 0 on.
+func (in Insert) Targets(column string) (columns []string, places []int) {
 	for i, value := range in.Values { // NEW.column is three tokens
 		n := len(value)
 		if n != 3 || !strings.EqualFold(value[0].Text, "new") || value[1].Text != "." || !strings.EqualFold(value[2].Text, column) {

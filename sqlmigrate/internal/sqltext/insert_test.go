@@ -65,7 +65,7 @@ func TestUpdates(t *testing.T) {
 	} {
 		var got []string
 		for _, up := range sqltext.Updates(body, sqltext.Rules{Backticks: true}) {
-			columns, _ := up.Takes("id")
+			columns, _ := up.Targets("id")
 			got = append(got, fmt.Sprint(strings.TrimPrefix(up.Schema+"."+up.Table, "."), " ", slices.Clip(columns)))
 		}
 		if strings.Join(got, ", ") != want {
@@ -74,10 +74,10 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
-// Takes finds the columns that get a copy of a key. The keys of the map are bodies of
-// triggers. The values are the columns to which the INSERT gives NEW.id, and their
+// Targets finds the columns that get a copy of a key. The keys of the map are bodies of
+// triggers. The values are the columns to which the INSERT assigns NEW.id, and their
 // positions if it names no columns. A value that is computed from NEW.id does not count.
-func TestTakes(t *testing.T) {
+func TestTargets(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
 		"INSERT INTO lg(a, what) VALUES (1, NEW.id)": "[what] []",
@@ -87,7 +87,7 @@ func TestTakes(t *testing.T) {
 		"INSERT INTO lg(what) VALUES (NEW.other)":    "[] []",
 	} {
 		found := sqltext.Inserts(body, sqltext.Rules{})
-		columns, places := found[0].Takes("id")
+		columns, places := found[0].Targets("id")
 		if got := fmt.Sprint(slices.Clip(columns), " ", places); got != want {
 			t.Errorf("%s: got %s, want %s", body, got, want)
 		}

@@ -50,7 +50,9 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		running = errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()) == nil // cobra checks the flags only after this hook
 	}
-	root.SetArgs(ids.TimeArguments(root, vet.Arguments(args)))
+	// The commands min and max take times such as -1h, and vet takes -tags, which pflag
+	// would parse as short flags.
+	root.SetArgs(ids.WithTimesLast(root, vet.WithLongTags(args)))
 	err := root.ExecuteContext(ctx)
 	if !running {
 		err = terminal.Usage(err)
@@ -66,6 +68,8 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 	if err == nil {
 		return terminal.ExitOK
 	}
+	// A command that may have changed something says so in its own interruption, which
+	// Interrupted keeps.
 	err = terminal.Interrupted(ctx, err, "nothing was changed")
 	if text := terminal.OneLine(err); text != "" {
 		terminal.Say(streams.Err, "gormflake: %s", plain.Words(text))

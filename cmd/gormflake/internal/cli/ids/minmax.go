@@ -75,10 +75,10 @@ func newBoundCmd(now func() time.Time, bound func(snowflake.Layout, time.Time) t
 	return cmd
 }
 
-// TimeArguments moves arguments such as -1h behind a "--", so that they are not parsed as
+// WithTimesLast moves arguments such as -1h behind a "--", so that they are not parsed as
 // flags. It does so only for the commands min and max. Their other arguments stay in front
 // of the "--", so that flags may follow a time.
-func TimeArguments(root *cobra.Command, args []string) []string {
+func WithTimesLast(root *cobra.Command, args []string) []string {
 	cmd, _, err := root.Find(args)
 	if err != nil {
 		return args

@@ -129,7 +129,8 @@ func (f field) setting(name string) (value string, ok bool) {
 }
 
 // assignedCall returns the variable to which the first result of a call is assigned, and
-// the call. The call is nil if something else is assigned.
+// the call. The call is nil if something other than a call is assigned. Both are nil if
+// the left side is not a variable, for example x.f or x[i].
 func assignedCall(assign *ast.AssignStmt) (variable *ast.Ident, call *ast.CallExpr) {
 	variable, ok := assign.Lhs[0].(*ast.Ident)
 	if ok {

@@ -64,9 +64,9 @@ func New() *cobra.Command {
 	return cmd
 }
 
-// Arguments returns the arguments of the program. For vet it replaces -tags, which is the
-// spelling of the go command, by --tags.
-func Arguments(args []string) []string {
+// WithLongTags returns the arguments of the program. For vet it replaces -tags, which is
+// the spelling of the go command, by --tags.
+func WithLongTags(args []string) []string {
 	if len(args) == 0 || args[0] != "vet" {
 		return args
 	}
