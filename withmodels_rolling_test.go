@@ -78,9 +78,13 @@ func stored(t *testing.T, db *gorm.DB) map[uint]string {
 	return found
 }
 
-// TestRollingDeploy checks that no row is lost or overwritten in a rolling deploy, in
-// which package sqlmigrate parks counters while the old version runs and both versions
-// insert.
+// TestRollingDeploy checks that no row is lost or overwritten in a rolling deploy, during
+// which an old version of a program, without the plugin, and a new version with the plugin
+// insert into the same tables. Before the new version starts, package sqlmigrate parks the
+// counters of the tables. On MySQL, MariaDB and SQLite, this means that the keys which the
+// database assigns to rows of the old version are far above the IDs of the generator. The
+// sequences of PostgreSQL stay as they are, because they do not follow the keys of
+// programs. The plan has the layout of openUsers.
 func TestRollingDeploy(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

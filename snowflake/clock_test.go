@@ -12,8 +12,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// eachClock runs a script on both kinds of clock: with two readings, as a machine has,
-// and with WithClock, which uses the wall clock alone. The test gets a source that is a
+// eachClock runs the test on both kinds of clock, whose time the test moves by s. The first
+// kind has two readings, of a wall clock and a monotonic clock, as a machine has. The
+// second kind is the wall clock alone, by WithClock. The test gets a source that is a
 // *windows, whose method fixedWorker returns the source of a fixed worker.
 func eachClock(t *testing.T, test func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource)) {
 	t.Helper()
@@ -324,7 +325,8 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// ticking moves the script by a millisecond per millisecond, until stop is called.
+// ticking moves both clocks of s forward by a millisecond in about every millisecond, until
+// stop is called, so that a call of Next that waits for these clocks can end.
 func ticking(s *script) (stop func()) {
 	done := make(chan struct{})
 	go func() {
@@ -370,8 +372,11 @@ func TestCloseAndReopenWithinOneTick(t *testing.T) {
 	}
 }
 
-// The clock is set back between two generators of a worker. No ID is repeated, and the
-// policy applies.
+// The clock is set back between generators of the same fixed worker, first by a second and
+// then by an hour. The default policy, which tolerates a step back of up to two seconds,
+// applies to the next generator as if it had existed before the step. So the generator
+// after the first step issues IDs, and the generator after the second step fails. No ID is
+// repeated.
 func TestReopenAfterStepBack(t *testing.T) {
 	t.Parallel()
 	s, c, layout := newScript(), newChecker(t), freshLayout()

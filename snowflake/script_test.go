@@ -116,7 +116,11 @@ func freshLayout() snowflake.Layout {
 	return l
 }
 
-// A test that never moves its clock must fail instead of hanging.
+// Next returns an error if the clock of WithClock stands still for more than ten seconds
+// while the call waits for it, because a program's test that never moves its clock would
+// otherwise hang. The second generator must wait, because it has the same fixed worker as
+// the first generator, and starts after the last tick of that generator. The ten seconds
+// take no time, because they pass on the fake clock of synctest.
 func TestClockThatStandsStill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

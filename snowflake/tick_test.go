@@ -366,9 +366,11 @@ func TestFirstOfATickBehindAReservation(t *testing.T) {
 	}
 }
 
-// A generator that issues logs the warning once the layout's end is less than five years
-// away. The layout has 38 bits of time, and its epoch is such that this is in 50 ms. This
-// test is not parallel, because it replaces the default logger.
+// A generator that issues IDs logs one warning when the end of its layout is less than
+// five years away. The epoch of the layout is such that this moment comes 50 ms after the
+// start of the test, and before it the generator must log nothing. The layout has 38 bits
+// of time, because with the 41 bits of Twitter's layout this epoch would be before 1970,
+// which is invalid. This test is not parallel, because it replaces the default logger.
 func TestExpiryWarningOnTheMachinesClock(t *testing.T) {
 	log, l := captureLog(t), freshLayout()
 	begins := time.Now().Add(50 * time.Millisecond).Truncate(time.Millisecond)

@@ -323,8 +323,10 @@ func prepareStatements[B, F any](t *testing.T, db *gorm.DB) {
 	}
 }
 
-// runStatement creates the rows in empty tables. It returns the error of the create, and
-// the problem if the database contradicts the structs.
+// runStatement empties the tables, inserts two old rows and a parent, and then runs the
+// statement, which creates further rows. It returns the error of the statement. The problem
+// is not nil if the database contradicts the structs of the new or the old rows, or if the
+// statement has returned an error and changed the number of rows in a table.
 func runStatement[B, F any](t *testing.T, db *gorm.DB, s statement) (err, problem error) {
 	t.Helper()
 	for _, table := range []string{"places", "ups", "parts", "labels"} {
@@ -343,13 +345,16 @@ func runStatement[B, F any](t *testing.T, db *gorm.DB, s statement) (err, proble
 		return err, nil
 	}
 	for i := range rows {
-		if rows[i].Code != "" { // otherwise GORM has emptied the rest of an array
+		// A struct without a code is no row. With RETURNING *, GORM empties an array and
+		// fills it from its start with the returned rows, which may be fewer.
+		if rows[i].Code != "" {
 			problem = errors.Join(problem, checkRow(db, s, &rows[i]))
 		}
 	}
-	if s.change != "replace" {
+	if s.change != "replace" { // which deletes the old rows that conflict
 		for i := range olds {
-			problem = errors.Join(problem, checkRow(db, statement{}, &olds[i])) // no change excuses a missing key
+			// The zero statement has no change that would allow an old row to have no key.
+			problem = errors.Join(problem, checkRow(db, statement{}, &olds[i]))
 		}
 	}
 	return nil, problem

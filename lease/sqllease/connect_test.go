@@ -125,8 +125,10 @@ func TestConnectWaits(t *testing.T) {
 	})
 }
 
-// A call that has waited in several places of the queue returns the connections that it
-// does not need.
+// While all connections of the pool are in use, a call of Connect waits for one in the
+// queue of package database/sql. It doubles its places in this queue from time to time,
+// because database/sql chooses among the waiters at random. If several of its places get a
+// connection, the call keeps one connection, and returns the others to the pool.
 func TestConnectReturnsOthers(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -141,7 +143,7 @@ func TestConnectReturnsOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		time.AfterFunc(1200*time.Millisecond, func() { // after the first step of a context without a deadline
+		time.AfterFunc(1200*time.Millisecond, func() { // by then the call has two places, because without a deadline it doubles them every second
 			for _, conn := range busy {
 				_ = conn.Close()
 			}

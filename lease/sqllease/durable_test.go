@@ -112,10 +112,11 @@ func TestSQLiteSettingIsRestored(t *testing.T) {
 	}
 }
 
-// The store restores the setting even if the context ends during the write, without
-// closing the connection. The proxy refuses every statement whose context has ended, as
-// some drivers do, so the store must restore the setting under another context.
-func TestSQLiteSettingIsRestoredInTime(t *testing.T) {
+// If the context ends during the write, the store still restores the setting of the
+// connection. It does so under another context, because some drivers refuse to execute a
+// statement whose context has ended, as the proxy does here. If the store could not
+// restore the setting, it would have to close the connection.
+func TestSQLiteSettingIsRestoredAfterTheContextEnds(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
 	p := &proxy{refuse: func(ctx context.Context, _ string) error { return ctx.Err() }}

@@ -131,7 +131,8 @@ func TestACL(t *testing.T) {
 	}
 }
 
-// Every call of a store with invalid arguments returns the errors of New.
+// New returns no error. If its arguments are invalid, every call of the store returns all
+// errors about them, without sending a request.
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, "127.0.0.1:1")

@@ -49,8 +49,9 @@ func TestVersionsThatWereRun(t *testing.T) {
 	}
 }
 
-// versionsOfDatabases returns the versions of the databases. It leaves out missing
-// databases, unless they are required.
+// versionsOfDatabases returns the versions of the databases by their names on the page. If
+// a database is not available, testdb.Open skips its subtest, and the result lacks it. If
+// GORMFLAKE_TEST_REQUIRE names its server, Open fails the subtest instead.
 func versionsOfDatabases(t *testing.T) map[string]string {
 	t.Helper()
 	versions := map[string]string{}

@@ -315,9 +315,9 @@ func TestMySQLOneRunAtATime(t *testing.T) {
 	})
 }
 
-// Without a right that it needs, such as to create the journal, Apply does not change the
-// database, and the error names the cause. Inspect of a table that the account may not see
-// names the cause too.
+// If the account lacks a right that Apply needs, such as the right to create the journal,
+// Apply does not change the database, and its error names the cause. The error of Inspect
+// for a table that the account may not see names the cause too.
 func TestMySQLRights(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -331,7 +331,11 @@ func TestMySQLRights(t *testing.T) {
 		}
 		want := "1142" // the server's error for a statement without the right to it
 		if mysqlMariaDB(t, db) {
-			want = "may not ALTER it" // MariaDB hides foreign keys from an account that may only read, so the table seems changed
+			// Inspect reads the foreign keys by SHOW CREATE TABLE, and Apply looks for them
+			// in information_schema, where MariaDB hides them from an account that may only
+			// read. So the error of Apply says that the table has changed, or that the
+			// account may not ALTER it.
+			want = "may not ALTER it"
 		}
 		if err := plan.Apply(t.Context(), limited); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Apply with the right to read: %v, want an error with %q", err, want)

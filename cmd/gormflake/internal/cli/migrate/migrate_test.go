@@ -86,7 +86,10 @@ func TestMigrateNext(t *testing.T) {
 	})
 }
 
-// With --reference, the plan includes a column that refers to a key without a foreign key.
+// With --reference, the plan includes a column that refers to a key although the database
+// has no foreign key for it. The plan then shows two columns that refer to orders.id,
+// because order_lines.order_id has a foreign key, and audit.order_id is the reference of
+// the flag.
 func TestMigrateReference(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

@@ -10,8 +10,9 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// The program works both as a command that runs go vet and as a tool of go vet. It reports
-// nothing in the repository's examples.
+// The program works both as a command, "gormflake vet", which runs go vet, and as the tool
+// that go vet runs with -vettool. With -vettool the exit code is that of go vet. The
+// command reports nothing in the repository's examples.
 func TestVet(t *testing.T) {
 	t.Parallel()
 	program := clitest.Build(t)
@@ -32,8 +33,8 @@ func TestVet(t *testing.T) {
 		{"JSON", "testdata", []string{program, "vet", "--json", "./jsonstring"}, clitest.Findings, []string{`"rule": "jsonstring",`, `"file": "jsonstring/jsonstring.go",`, `"line": 6,`}},
 		{"without the tag", "testdata", []string{program, "vet", "./tagged"}, clitest.OK, nil},
 		{"tag", "testdata", []string{program, "vet", "--tags", "more", "./tagged"}, clitest.Findings, []string{"tagged/more.go:"}},
-		{"tag as for go", "testdata", []string{program, "vet", "-tags", "other,more", "./tagged"}, clitest.Findings, []string{"tagged/more.go:"}},
-		{"tag as for go, in one word", "testdata", []string{program, "vet", "-tags=more", "./tagged"}, clitest.Findings, []string{"tagged/more.go:"}},
+		{"-tags, as the go command spells it", "testdata", []string{program, "vet", "-tags", "other,more", "./tagged"}, clitest.Findings, []string{"tagged/more.go:"}},
+		{"-tags with an equals sign", "testdata", []string{program, "vet", "-tags=more", "./tagged"}, clitest.Findings, []string{"tagged/more.go:"}},
 		{"tag of go vet", "testdata", []string{"go", "vet", "-tags", "more", "-vettool=" + program, "./tagged"}, clitest.Failed, []string{"tagged/more.go:"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
