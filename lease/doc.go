@@ -21,7 +21,7 @@
 //     store has acknowledged. A record that it only read may vanish when the store
 //     crashes, so it serves only as the base of the next compare-and-swap.
 //  2. A new holder starts at the bound that it finds, or later.
-//  3. The owner in a record is a token with a random part for each grant. If the record
+//  3. The owner in a record is a token with a random part for each claim. If the record
 //     has another token, or shows a write that the process did not send, the worker is
 //     lost. The lease then first revokes the old grant.
 //  4. Closing a generator first seals its state, so that no goroutine can issue. Then it

@@ -25,8 +25,8 @@ type life struct {
 	lastID               types.ID
 }
 
-// newLife returns the process with this number of earlier lives. Its clock is up to two
-// seconds wrong.
+// newLife returns the process that has this number of previous processes. Its clock is up
+// to two seconds wrong.
 func (s *simulation) newLife(seed uint64, process, number int) *life {
 	l := &life{
 		client:  &client{simulation: s, process: process, faults: newStream(seed, 3, process, number)},

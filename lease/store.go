@@ -23,9 +23,9 @@ type Record struct {
 	// or that any process can still issue, is below it.
 	Bound int64
 
-	// Owner is the token of one grant of the worker, at most 128 characters of
+	// Owner is the token of one claim of the worker, at most 128 characters of
 	// printable ASCII. It consists of host/process/random, the number of writes, the
-	// bound that the grant replaced, and the holder's window, both in milliseconds. It
+	// bound that the claim replaced, and the holder's window, both in milliseconds. It
 	// ends in "/released" once the worker is released. It may be empty if a person has
 	// freed the worker.
 	Owner string
@@ -39,8 +39,8 @@ type Record struct {
 // failovers of the system behind it. A write that is visible but not acknowledged may
 // vanish. One log orders all writes, so that an acknowledged write makes all writes
 // before it durable. If a store can forget acknowledged writes, see [WithSettle]. A
-// store that fails over must not answer from a lagging replica. Package leasetest has a
-// suite that checks all this.
+// store that fails over must not answer from a lagging replica. Package leasetest tests
+// this, except failovers and losses of power.
 //
 // Keys are datacenter<<WorkerBits | worker of the layout. Key -1 describes the layout
 // itself. A store decides itself how it is named or prefixed, which is its namespace.

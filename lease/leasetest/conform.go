@@ -24,8 +24,9 @@ import (
 // Conform runs the suite with one subtest for each property of a store. It also tests
 // the optional interfaces that the store implements: [lease.Clock], whose time must be
 // right within minutes, [lease.Connector], [lease.Getter], [lease.Queue] and
-// [lease.Checker]. The store must be up all the time. Conform opens at most six handles
-// at a time. It makes some three thousand calls, a third of them concurrently.
+// [lease.Checker]. It does not test [lease.Settler]. The store must be up all the time.
+// Conform opens at most six handles at a time. It makes some three thousand calls, a third
+// of them concurrently.
 func Conform(t *testing.T, open Opener) {
 	t.Helper()
 	conform(t, open, patience, prompt)

@@ -3,7 +3,8 @@
 //
 // [Engine.Inspect] reads tables through package mycatalog, connects their columns to a
 // graph (connect.go, graph.go), and finds the blockers (blockers.go for properties of
-// tables and columns, connect.go for keys, orphans.go for rows, routines.go for code).
+// tables and columns, connect.go for tables whose key cannot be chosen or moved, orphans.go
+// for rows, routines.go for code).
 // phases.go, widen.go, detach.go and guard.go compute the phases from the graph without
 // further queries; statement.go and unchanged.go have the statements that several phases
 // use. [Engine.Run] runs the statements (run.go, session.go). [Engine.Try] tries keys in
