@@ -12,22 +12,26 @@
 //   - parseTag (tag.go) reads the option, rejects it where it has no meaning, and lists it
 //     in its messages. column.go and group.go apply it to columns. If it changes the stored
 //     form of a key, reference.go must check it for foreign keys. The command "gormflake
-//     vet" parses tags itself (cmd/gormflake/internal/cli/vet/types.go).
-//   - The code for rows is in internal/fill (rows.go counts and sets keys, keys.go sets a
-//     key, maps.go handles maps, checkkeys.go checks rows before the INSERT). internal/tree
-//     for Assign (link.go, count.go, keys.go) changes only if the option changes how many
-//     IDs a row needs, or how foreign keys copy them. Package copyrows calls fill. Rows of a
-//     group with [Group.Plain] are filled without the methods of [Column], so newGroups must
-//     leave Plain nil for a column that the option treats otherwise.
-//   - Upserts find existing rows by a tagged column (identifier in returning.go, find.go and
-//     updateall.go of internal/fill), so an option by which a column may be empty changes
-//     them. An option that names another field finds it in newColumn.
+//     vet" parses tags itself (cmd/gormflake/internal/cli/vet/types.go), so it must know a
+//     new role, such as pk.
+//   - The code for rows is in internal/fill (keys.go fills the rows or maps of a statement,
+//     rows.go counts and sets the keys of rows, maps.go handles maps, select.go decides on
+//     Select and Omit, checkkeys.go checks rows before the INSERT). internal/tree for Assign
+//     (link.go, count.go, keys.go) changes only if the option changes how many IDs a row
+//     needs in any statement, or how foreign keys copy them. Package copyrows calls fill.
+//     Rows of a group with [Group.Plain] are filled without the methods of [Column], so
+//     newGroups must leave Plain nil for a column that the option treats otherwise.
+//   - Upserts find existing rows by a tagged column (identifier in returning.go, find.go,
+//     prepare.go, upsertreport.go and confirm.go of internal/fill), so an option by which a
+//     column may be empty changes them. An option that names another field finds it in
+//     newColumn.
 //   - internal/check changes only if the option needs another type or constraint of the
-//     column in the database. It checks widths in column.go and columntype.go, and foreign
-//     keys in check.go. Change live.go only for a property that the catalog must give.
-//   - Messages that tell a user which tag to write are in column.go and listed.go here,
-//     guard.go of internal/guard (primary keys only), and build.go and count.go of
-//     internal/tree.
+//     column in the database, or leaves keys to the database. It checks widths in column.go
+//     and columntype.go, foreign keys in check.go, and counters in counter.go and column.go.
+//     Change live.go only for a property that the catalog must give.
+//   - If the tag gets a new role, the messages that tell a user which tag to write are in
+//     column.go and listed.go here, guard.go of internal/guard (primary keys only), and
+//     build.go and count.go of internal/tree.
 //   - Tests are in each of these packages, and in hooks_test.go of the root (every way GORM
 //     creates a row, on all databases, with the models of internal/test/plugintest).
 //     tag_test.go here, and serials_errors_test.go of internal/fill, have models in which the

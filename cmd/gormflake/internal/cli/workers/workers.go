@@ -1,5 +1,5 @@
 // Package workers has the command workers, which shows the records of leases, and its
-// subcommands, which change them. raise.go is an example of a subcommand without arguments,
+// subcommands, most of which change them. raise.go is an example of a subcommand without arguments,
 // and release.go of a subcommand whose arguments are workers. workers.go is an example of a
 // command that only reads.
 package workers
