@@ -19,6 +19,9 @@
 //     Select and Omit, checkkeys.go checks rows before the INSERT). internal/tree for Assign
 //     (link.go, count.go, keys.go) changes only if the option changes how many IDs a row
 //     needs in any statement, or how foreign keys copy them. Package copyrows calls fill.
+//     An option that rejects keys that are set must know that Create cannot tell a key of
+//     the program from a key that Assign, CopySource or an earlier create has set, and that
+//     GORM also creates existing rows with their keys, in relations and in Save.
 //     Rows of a group with [Group.Plain] are filled without the methods of [Column], so
 //     newGroups must leave Plain nil for a column that the option treats otherwise.
 //   - Upserts find existing rows by a tagged column (identifier in returning.go, find.go,

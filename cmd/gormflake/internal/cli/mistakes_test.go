@@ -18,6 +18,8 @@ func mistakes() []struct{ args, want string } {
 	return []struct{ args, want string }{
 		{"gne", `unknown command "gne" for "gormflake"`},
 		{"--what", "unknown flag: --what; see \"gormflake --help\""},
+		{"aply", `unknown command "aply" for "gormflake" (did you mean migrate apply?)`},
+		{"plan x", `unknown command "plan" for "gormflake" (did you mean migrate plan?)`},
 		{"-- gen", `unknown command "gen" for "gormflake"`},
 		{"version now", `"gormflake version" takes no arguments, got "now"`},
 		{"completion bash now", `"gormflake completion bash" takes no arguments, got "now"`},
@@ -40,7 +42,7 @@ func mistakes() []struct{ args, want string } {
 		{"gen --worker 1 --datacenter 32", "datacenter 32 out of range [0, 31]"},
 		{"gen --worker 1 --as octal", `--as "octal": want one of decimal, base32, base58, base62, hex, serial`},
 		{"gen --worker 1 --as serial", "--as serial needs --code"},
-		{"gen --worker 1 --as base32 --json", "flags [as json] exclude each other: want one of them"},
+		{"gen --worker 1 --as base32 --json", "flags [as json], or their variables, exclude each other: want one of them"},
 		{"gen --worker 1 --layout x", `--layout "x": want one of discord, instagram, js-safe, leaf, tsid, twitter, yitter`},
 		{"gen --worker 1 --epoch x", `--epoch "x": want a time such as`},
 		{"gen --worker 1 --worker-bits 60", "snowflake:"},

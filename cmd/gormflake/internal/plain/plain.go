@@ -14,7 +14,7 @@ var replacements = []struct {
 	{regexp.MustCompile(`\blease: WithDatacenter\b`), "--datacenter: $0"},
 	{regexp.MustCompile(`\blease: WithWorker\b`), "--worker: $0"},
 	{regexp.MustCompile(`sqllease\.DDL\("(\w+)"\) returns`), `"gormflake workers ddl --dialect $1" prints`},
-	{regexp.MustCompile(`^if any flags in the group \[[^]]*\] are set none of the others can be; \[([^]]*)\] were all set$`), "flags [$1] exclude each other: want one of them"},
+	{regexp.MustCompile(`^if any flags in the group \[[^]]*\] are set none of the others can be; \[([^]]*)\] were all set$`), "flags [$1], or their variables, exclude each other: want one of them"},
 	{regexp.MustCompile(`^required flag\(s\) "(\w+)" not set$`), "flag --$1 is missing"},
 }
 

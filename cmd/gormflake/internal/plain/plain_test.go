@@ -20,7 +20,7 @@ func TestWords(t *testing.T) {
 		{base58.Error(), `"0" is not an ID: unexpected '0' at offset 0: want digits of base 58 only`},
 		{`the statement that sqllease.DDL("mysql") returns`, `the statement that "gormflake workers ddl --dialect mysql" prints`},
 		{`required flag(s) "to" not set`, "flag --to is missing"},
-		{"if any flags in the group [json table] are set none of the others can be; [json table] were all set", "flags [json table] exclude each other: want one of them"},
+		{"if any flags in the group [json table] are set none of the others can be; [json table] were all set", "flags [json table], or their variables, exclude each other: want one of them"},
 		{"lease: no free worker", "lease: no free worker"},
 	} {
 		if got := plain.Words(test.text); got != test.want {

@@ -1,9 +1,15 @@
 package service
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
 
 // Starting returns the handler of a service that has no worker yet. It answers /livez, so
-// that the process is not restarted, and refuses all other requests.
+// that the process is not restarted, and /metrics, so that the alert on processes that issue
+// nothing fires. It refuses all other requests.
 func Starting() http.Handler {
 	const text = "no worker is leased yet: the database does not answer, or all workers are leased; the log of the server says which"
 	mux := http.NewServeMux()
@@ -19,8 +25,20 @@ func Starting() http.Handler {
 		return &problem{status: http.StatusServiceUnavailable, temporary: true, body: healthReport{Status: "starting", Detail: text}}
 	}
 	handle("/livez", func(w http.ResponseWriter, _ *http.Request) error { return reply(w, healthReport{Status: "ok"}) })
+	mux.Handle("/metrics", unhealthy())
 	handle("/readyz", notReady)
 	handle("/healthz", notReady)
 	handle("/", func(http.ResponseWriter, *http.Request) error { return unavailable(text) })
 	return mux
+}
+
+// unhealthy returns a handler for /metrics with one metric, which says that no ID can be
+// issued. It has the name of package promcollector's metric, and needs no token, because
+// /readyz tells everybody the same.
+func unhealthy() http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "gormflake_healthy", Help: "1 while IDs can be issued, 0 where the next one cannot be made.",
+	}, func() float64 { return 0 }))
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapes})
 }

@@ -21,15 +21,36 @@ func Group(cmd *cobra.Command, args []string) error {
 }
 
 // UnknownCommand returns the error for an argument that is not a command below cmd. If
-// the argument may be something else, wish says so.
+// the argument may be something else, wish says so. The error suggests a command below cmd,
+// or else a command one level deeper, because a user may forget the command in between.
 func UnknownCommand(cmd *cobra.Command, argument, wish string) error {
+	suggestion := didYouMean(argument, "", namesBelow(cmd))
+	if suggestion == "" {
+		suggestion = didYouMeanBelow(argument, cmd.Commands())
+	}
+	return terminal.Usagef("unknown command %q for %q%s%s; see %q", argument, cmd.CommandPath(), wish, suggestion, HelpOf(cmd))
+}
+
+// namesBelow returns the names of the commands directly below cmd.
+func namesBelow(cmd *cobra.Command) []string {
 	var names []string
 	for _, child := range cmd.Commands() {
 		if child.IsAvailableCommand() || child.Name() == "help" {
 			names = append(names, child.Name())
 		}
 	}
-	return terminal.Usagef("unknown command %q for %q%s%s; see %q", argument, cmd.CommandPath(), wish, didYouMean(argument, "", names), HelpOf(cmd))
+	return names
+}
+
+// didYouMeanBelow returns a suggestion with the closest commands below the first group that
+// has any, or "" if no name is close.
+func didYouMeanBelow(text string, groups []*cobra.Command) string {
+	for _, group := range groups {
+		if suggestion := didYouMean(text, group.Name()+" ", namesBelow(group)); suggestion != "" {
+			return suggestion
+		}
+	}
+	return ""
 }
 
 // HelpOf returns the command that prints the help of cmd.

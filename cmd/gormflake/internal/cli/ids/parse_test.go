@@ -154,7 +154,7 @@ func TestParseMistakes(t *testing.T) {
 		{[]string{"1", "--as", "serial"}, `"1" is not a serial number`},
 		{[]string{"1", "--as", "serial", "--code", "PAY"}, "is not a serial number"},
 		{[]string{"1", "--code", "pay"}, "--code: serial:"},
-		{[]string{"1", "--json", "--table"}, "flags [json table] exclude each other: want one of them"},
+		{[]string{"1", "--json", "--table"}, "flags [json table], or their variables, exclude each other: want one of them"},
 		{[]string{"1", "--file", "x"}, "IDs and --file are both given"},
 		{[]string{"1", "--since", "long ago"}, clitest.WantTimeText},
 		{[]string{"4194304", "text"}, `"text" is not an ID`},

@@ -26,6 +26,9 @@ func TestServeStartsBeforeTheDatabase(t *testing.T) {
 		if _, body := get(t, base+"/readyz"); !strings.Contains(body, `"status":"starting"`) || !strings.Contains(body, "no worker is leased yet") {
 			t.Errorf("/readyz: %s, want the reason", body)
 		}
+		if code, body := get(t, base+"/metrics"); code != 200 || !strings.Contains(body, "\ngormflake_healthy 0\n") {
+			t.Errorf("/metrics: %d %s, want one that says that no ID can be issued", code, body)
+		}
 		if err := server.Start(); err != nil {
 			t.Error(err)
 			return
