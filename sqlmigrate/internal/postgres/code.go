@@ -3,21 +3,23 @@ package postgres
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // codesSQL returns the functions and procedures (prokind 'f' and 'p') whose text contains
 // INSERT, with the triggers that call them, and the rules whose text contains INSERT,
 // except the rules _RETURN of views. The second column reports whether the server runs
-// the code by itself, which it does for triggers and rules. It excludes the objects of
-// the server and of extensions (deptype 'e'), and disabled triggers and rules ('D'). The
-// CASE prevents pg_get_functiondef from being called for an aggregate, which would be an
-// error.
+// the code by itself, which it does for triggers and rules. The last column is the schema of
+// the function, or of the table of a rule. It excludes the objects of the server and of
+// extensions (deptype 'e'), and disabled triggers and rules ('D'). The CASE prevents
+// pg_get_functiondef from being called for an aggregate, which would be an error.
 const codesSQL = `
-SELECT coalesce(t.object, CASE f.prokind WHEN 'p' THEN 'procedure ' ELSE 'function ' END || f.oid::regprocedure), t.object IS NOT NULL, pg_get_functiondef(f.oid)
+SELECT coalesce(t.object, CASE f.prokind WHEN 'p' THEN 'procedure ' ELSE 'function ' END || f.oid::regprocedure), t.object IS NOT NULL, pg_get_functiondef(f.oid), n.nspname
 FROM pg_catalog.pg_proc f
 JOIN pg_catalog.pg_namespace n ON n.oid = f.pronamespace
 JOIN pg_catalog.pg_language l ON l.oid = f.prolang
@@ -30,7 +32,7 @@ WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^p
                   WHERE d.classid = 'pg_catalog.pg_proc'::regclass AND d.objid = f.oid AND d.deptype = 'e')
   AND CASE WHEN f.prokind IN ('f', 'p') THEN pg_get_functiondef(f.oid) ~* '\minsert\M' END
 UNION ALL
-SELECT format('rule %s on %s', r.rulename, r.ev_class::regclass), true, pg_get_ruledef(r.oid)
+SELECT format('rule %s on %s', r.rulename, r.ev_class::regclass), true, pg_get_ruledef(r.oid), n.nspname
 FROM pg_catalog.pg_rewrite r
 JOIN pg_catalog.pg_class c ON c.oid = r.ev_class
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -64,12 +66,23 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 		Object string
 		Fires  bool
 		Text   string
+		Schema string
 	}](ctx, r.tx, codesSQL)
-	for _, t := range texts {
-		codes = append(codes, engine.Code{Object: t.Object, Fires: t.Fires, Inserts: sqltext.Inserts(t.Text, sqltext.Rules{})})
-	}
 	if err != nil {
 		return nil, err
+	}
+	namesakes, err := r.readNamesakes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	add := func(code engine.Code, schema string) {
+		code.Inserts = slices.DeleteFunc(code.Inserts, func(in sqltext.Insert) bool { return r.isElsewhere(in, schema, namesakes) })
+		if len(code.Inserts) > 0 {
+			codes = append(codes, code)
+		}
+	}
+	for _, t := range texts {
+		add(engine.Code{Object: t.Object, Fires: t.Fires, Inserts: sqltext.Inserts(t.Text, sqltext.Rules{})}, t.Schema)
 	}
 	views, err := rows.Read[struct {
 		Object, Schema, Table string
@@ -77,9 +90,36 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	}](ctx, r.tx, insertViewsSQL)
 	for _, v := range views {
 		insert := sqltext.Insert{Schema: v.Schema, Table: v.Table, Columns: v.Columns}
-		codes = append(codes, engine.Code{Object: v.Object, View: true, Inserts: []sqltext.Insert{insert}})
+		add(engine.Code{Object: v.Object, View: true, Inserts: []sqltext.Insert{insert}}, v.Schema)
 	}
 	return codes, err
+}
+
+// readNamesakes returns the tables and views that have the name of a table of the trial, in
+// any schema.
+func (r *trial) readNamesakes(ctx context.Context) ([]plan.TableName, error) {
+	names := make([]string, len(r.copies))
+	for i, c := range r.copies {
+		names[i] = c.Name
+	}
+	return rows.Read[plan.TableName](ctx, r.tx, "SELECT n.nspname, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relname IN (SELECT json_array_elements_text($1::text::json))", asJSON(names))
+}
+
+// isElsewhere reports whether an INSERT of an object in this schema is into a table that is
+// not in the trial. If the INSERT names no schema, and the object's own schema has a table of
+// the name, that is the table, because a schema for each tenant usually has tables and
+// functions of its own. Otherwise the search path of a session decides, so the table may be
+// in the trial.
+func (r *trial) isElsewhere(in sqltext.Insert, schema string, namesakes []plan.TableName) bool {
+	if in.Schema == "" {
+		if !slices.ContainsFunc(namesakes, func(t plan.TableName) bool { return t.Schema == schema && strings.EqualFold(t.Name, in.Table) }) {
+			return false
+		}
+		in.Schema = schema
+	}
+	return !slices.ContainsFunc(r.copies, func(c *tableCopy) bool {
+		return strings.EqualFold(c.Schema, in.Schema) && strings.EqualFold(c.Name, in.Table)
+	})
 }
 
 // Assigning implements [engine.Copies]. It returns the triggers that assign keys to rows

@@ -58,6 +58,7 @@ func TestPostgres(t *testing.T) {
 		{"TrialNotes", postgresTrialNotes},
 		{"TrialRight", postgresTrialRight},
 		{"Dropped", postgresDropped},
+		{"CodeOfTenants", postgresCodeOfTenants},
 		{"GuardOfZero", postgresGuardOfZero},
 		{"Restores", postgresRestores},
 	} {

@@ -238,6 +238,33 @@ func postgresTrialRight(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
+// Each tenant has a schema with the same tables. Code in the schema of a tenant concerns the
+// tables of this tenant, unless it names another schema, or its schema has no such table.
+func postgresCodeOfTenants(t *testing.T, server *migratetest.PgServer) {
+	const tables = "CREATE TABLE o (id serial PRIMARY KEY); CREATE TABLE log (id serial PRIMARY KEY, o_id int);"
+	for _, test := range []struct {
+		name, insert string
+		tables       string // of the other tenant
+		want         int    // blockers
+	}{
+		{"own table", "INSERT INTO log (o_id) VALUES (NEW.id)", tables, 0},
+		{"named schema", "INSERT INTO public.log (o_id) VALUES (NEW.id)", tables, 1},
+		{"named schema of its own", "INSERT INTO tenant.log (o_id) VALUES (NEW.id)", tables, 0},
+		{"unknown schema", "INSERT INTO log (o_id) VALUES (NEW.id)", "CREATE TABLE o (id serial PRIMARY KEY);", 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			d := server.Database(t, tables+"CREATE SCHEMA tenant; SET search_path = tenant, public; "+test.tables+
+				"CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "+test.insert+"; RETURN NEW; END $$;"+
+				"CREATE TRIGGER g AFTER INSERT ON o FOR EACH ROW EXECUTE FUNCTION f(); CREATE VIEW v AS SELECT o_id FROM log; RESET search_path")
+			plan := d.Inspect(t, "o", "log")
+			if len(plan.Blockers) != test.want || strings.Contains(strings.Join(plan.Notes, "\n"), "INSERT into view tenant.v") != (test.tables != tables) {
+				t.Errorf("%d blockers, want %d: %+v\nnotes %q", len(plan.Blockers), test.want, plan.Blockers, plan.Notes)
+			}
+		})
+	}
+}
+
 // If another session drops an object while Inspect reads its definition, Inspect reads the
 // catalog again. It waits for the lock of that session, and then does not find the object.
 func postgresDropped(t *testing.T, server *migratetest.PgServer) {
