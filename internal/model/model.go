@@ -10,10 +10,10 @@
 // # A new tag option
 //
 //   - parseTag (tag.go) reads the option, rejects it where it has no meaning, and lists it
-//     in its messages. column.go and group.go apply it to columns. If it changes the stored
-//     form of a key, reference.go must check it for foreign keys. The command "gormflake
-//     vet" parses tags itself (cmd/gormflake/internal/cli/vet/types.go), so it must know a
-//     new role, such as pk.
+//     in its messages. column.go applies it to columns, and group.go only if it changes
+//     which IDs a column gets. If it changes the stored form of a key, reference.go must
+//     check it for foreign keys. The command "gormflake vet" parses tags itself
+//     (cmd/gormflake/internal/cli/vet/types.go), so it must know a new role, such as pk.
 //   - The code for rows is in internal/fill (keys.go fills the rows or maps of a statement,
 //     rows.go counts and sets the keys of rows, maps.go handles maps, select.go decides on
 //     Select and Omit, checkkeys.go checks rows before the INSERT). internal/tree for Assign
@@ -35,8 +35,11 @@
 //   - If the tag gets a new role, the messages that tell a user which tag to write are in
 //     column.go and listed.go here, guard.go of internal/guard (primary keys only), and
 //     build.go and count.go of internal/tree.
-//   - Tests are in each of these packages, and in hooks_test.go of the root (every way GORM
-//     creates a row, on all databases, with the models of internal/test/plugintest).
+//   - If it changes what errors call a column, rowError, checkOmitted and checkSent of
+//     internal/fill and ModifyStatement of internal/guard name the column.
+//   - Tests are in each of these packages, and, if rows behave differently, in hooks_test.go
+//     of the root (every way GORM creates a row, on all databases, with the models of
+//     internal/test/plugintest).
 //     tag_test.go here, and serials_errors_test.go of internal/fill, have models in which the
 //     tag is wrong. internal/test/docstest/messages_test.go provokes the errors that
 //     docs/guarantees.md quotes.
