@@ -213,7 +213,7 @@ func noFreeWorker(layout snowflake.Layout, candidates []candidate, now int64) er
 func (c candidate) isUnheld() bool { return c.record.heldBy() == "" }
 
 // lowestCandidate returns the candidate with the lowest first tick. It returns false if
-// there is none.
+// the list is empty.
 func lowestCandidate(candidates []candidate) (_ candidate, ok bool) {
 	if len(candidates) == 0 {
 		return candidate{}, false

@@ -87,7 +87,7 @@ func (l *Lease) Retire(ctx context.Context, held *snowflake.Grant, last time.Tim
 }
 
 // Release releases the worker and ends the lease if no generator was made for it. A
-// second call does nothing. If there is a generator, Release fails: close the generator
+// second call has no effect. If there is a generator, Release fails: close the generator
 // instead.
 func (l *Lease) Release(ctx context.Context) error {
 	if !l.holdings.endIfUnused() {

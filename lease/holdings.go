@@ -44,7 +44,7 @@ type holdings struct {
 	held        *heldWorker                      // the worker of the generator's grant; see servedWorker
 	replacement *heldWorker                      // takes the place of a lost held worker when the generator asks
 	grants      map[*snowflake.Grant]*heldWorker // grants that are not retired; two while the generator replaces one
-	ended       bool                             // the lease has ended, so that nothing more is granted or acquired
+	ended       bool                             // the lease has ended, so that it grants and acquires no more workers
 	outage      outage
 	counts      Stats // only the counters are in use
 }
@@ -76,7 +76,8 @@ func (h *holdings) currentLocked() *heldWorker {
 
 // readyGrant returns a grant that reaches beyond need, in Unix milliseconds, for a
 // generator that issues under inUse, or under no grant yet if that is nil. It returns an
-// error if there can be no such grant, and neither if the caller has to ask the store.
+// error if there can be no such grant. If the caller has to ask the store, both results are
+// nil.
 // During an outage it returns the outage's error without asking, because additional
 // attempts would only load a store that is in trouble. It then records need for the end
 // of the outage.

@@ -139,8 +139,8 @@ func (k *keeper) writeReleased(ctx context.Context, w *heldWorker, bound int64) 
 // which holds the bound that this holder replaced. After a refused write, swapReleased
 // reads the record, and tries again if it still has this holder.
 //
-// If the record has another holder, there is nothing to release, and swapReleased returns
-// no error. It also returns no error if the record already reads as released, although the
+// If the record has another holder, the worker is not ours to release, and swapReleased
+// returns no error. It also returns no error if the record already reads as released, although the
 // store has not acknowledged that write. If the store loses the write in a crash, the record
 // before it comes back. Its bound is higher, so no tick can be issued twice. The worker is
 // only blocked for up to a window.

@@ -22,7 +22,7 @@ type outage struct {
 	lastErr  error     // of the last attempt
 	need     int64     // the last tick that the generator has asked for in vain, in Unix milliseconds
 	lost     bool      // the worker is lost, and the lease has no other worker
-	fenced   bool      // the window has ended, so that nothing is issued; this has been logged
+	fenced   bool      // the window has ended, so that no ID is issued; this has been logged
 }
 
 // pause returns the time until the background's next attempt. Without an outage that is a

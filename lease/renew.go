@@ -31,7 +31,7 @@ func (l *Lease) renewLoop() {
 
 // renewAndNote extends the window beyond need, in Unix milliseconds, or replaces a lost
 // worker, and notes success or failure in the holdings. renewLoop passes a need of zero,
-// because no caller waits. After the lease has ended, renewAndNote does nothing. The caller
+// because no caller waits. After the lease has ended, renewAndNote returns at once. The caller
 // holds storeLock.
 func (l *Lease) renewAndNote(need int64) {
 	if l.ctx.Err() != nil {

@@ -164,7 +164,7 @@ func (r records) load(ctx context.Context, keys ...int) (map[int]Record, time.Ti
 	return all, time.Time{}, err
 }
 
-// read reads one record, or the zero Record if there is none.
+// read reads one record. An absent record is the zero Record.
 func (r records) read(ctx context.Context, key int) (Record, error) {
 	found, _, err := r.load(ctx, key)
 	return found[key], err

@@ -88,8 +88,8 @@ func parseToken(owner string) (_ token, ok bool) {
 	return t, true
 }
 
-// heldBy returns the holder of the record's worker, host/process/random, or "" if it
-// has none.
+// heldBy returns the holder of the record's worker, host/process/random, or "" if the
+// worker is free.
 func (r Record) heldBy() string {
 	if t, _ := parseToken(r.Owner); !t.released {
 		return t.holder

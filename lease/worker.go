@@ -40,7 +40,7 @@ type heldWorker struct {
 func (w *heldWorker) until() time.Time { return time.UnixMilli(w.acknowledged) }
 
 // lastTick returns the last tick that the generator has issued or reserved, in Unix
-// milliseconds, or 0 if there is none. It may be ahead of the wall clock, after the clock
+// milliseconds, or 0 before the first ID. It may be ahead of the wall clock, after the clock
 // was set back or in logical time.
 func (w *heldWorker) lastTick() int64 {
 	grant := w.grant.Load()
@@ -103,7 +103,7 @@ func (w *heldWorker) writtenByClone(r Record) bool {
 // storeForgot reports whether the record shows that the store has forgotten a write
 // that it acknowledged. Either our record has a bound below the acknowledged bound, or
 // another holder's token says that it replaced such a bound. The other holder's own
-// bound shows nothing, because it is higher than ours in any case.
+// bound is no evidence, because it is higher than ours in any case.
 func (w *heldWorker) storeForgot(r Record) bool {
 	if t, ok := parseToken(r.Owner); ok && t.holder != w.token.holder {
 		return t.replaced < w.acknowledged

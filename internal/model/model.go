@@ -14,11 +14,15 @@
 //     which IDs a column gets. If it changes the stored form of a key, reference.go must
 //     check it for foreign keys. The command "gormflake vet" parses tags itself
 //     (cmd/gormflake/internal/cli/vet/types.go), so it must know a new role, such as pk.
-//   - The code for rows is in internal/fill (keys.go fills the rows or maps of a statement,
+//   - An option that only changes which IDs a column gets is complete in [Group.Fill] and
+//     [Set.Generate]. If the generator may then be called more often, the comments
+//     of Assign, CopySource and doc.go in the root say how often, and so do fill.go and
+//     keys.go of internal/fill.
+//   - For other options, the code for rows is in internal/fill (keys.go fills the rows or maps of a statement,
 //     rows.go counts and sets the keys of rows, maps.go handles maps, select.go decides on
 //     Select and Omit, checkkeys.go checks rows before the INSERT). internal/tree for Assign
-//     (link.go, count.go, keys.go) changes only if the option changes how many IDs a row
-//     needs in any statement, or how foreign keys copy them. Package copyrows calls fill.
+//     (link.go, count.go, keys.go) changes only if the option changes the result of
+//     [Group.Needs] in any statement, or how foreign keys copy them. Package copyrows calls fill.
 //     An option that rejects keys that are set must know that Create cannot tell a key of
 //     the program from a key that Assign, CopySource or an earlier create has set, and that
 //     GORM also creates existing rows with their keys, in relations and in Save.

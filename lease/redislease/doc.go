@@ -20,8 +20,8 @@
 //
 //   - A server under memory pressure evicts keys. The store refuses to work with
 //     any maxmemory-policy but noeviction.
-//   - A server that crashes loses writes that are not on its disk. It loses none
-//     with appendonly yes, appendfsync always and no-appendfsync-on-rewrite no. With
+//   - A server that crashes loses writes that are not on its disk. It keeps all
+//     writes with appendonly yes, appendfsync always and no-appendfsync-on-rewrite no. With
 //     appendfsync everysec it loses up to a second, and with snapshots minutes. The
 //     store logs a warning if the settings are different, or if it cannot read them. Under
 //     appendfsync always it asks a single server, or a master watched by sentinels, whether

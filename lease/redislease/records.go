@@ -107,7 +107,7 @@ func (s *store) Now(ctx context.Context) (time.Time, error) {
 	return a.now, err
 }
 
-// read runs readScript for the keys, or for all keys if there are none. Now reads the
+// read runs readScript for the keys, or for all keys if the list is empty. Now reads the
 // key -1 only because the answer contains the time.
 func (s *store) read(ctx context.Context, keys ...int) (answer, error) {
 	return stores.Call(ctx, s.Server, "read", func(ctx context.Context) (answer, error) {

@@ -19,7 +19,7 @@ func (s *store) Connect(ctx context.Context) (lease.Store, func(), error) {
 	p := &pin{conn: conn, busy: make(chan struct{}, 1)}
 	connected := &store{shared: s.shared, pin: p}
 	// At first use, onTable creates the table and checks it, so that Connect returns an
-	// error about it. There is nothing more to do with the table.
+	// error about it. The function returns the table unchanged.
 	if _, err := onTable(ctx, connected, func(t tableName) (tableName, error) { return t, nil }); err != nil {
 		p.release()
 		return nil, nil, err

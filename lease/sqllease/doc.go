@@ -22,8 +22,8 @@
 // rolls back and keeps the connection.
 //
 // Hooks, callbacks, scopes, plugins, prepared statements and dry runs do not affect the
-// store. With dbresolver it uses the database that [gorm.Open] was given, and neither
-// the replicas nor the resolver's other sources. All processes that share a namespace
+// store. With dbresolver it uses the database that [gorm.Open] was given, and not the
+// replicas or the resolver's other sources. All processes that share a namespace
 // must open that same database. A DSN that names several hosts must lead to the
 // primary.
 //
@@ -41,14 +41,14 @@
 //
 // The store also works through a pooler such as PgBouncer in transaction mode, if the
 // pooler keeps prepared statements, or if default_query_exec_mode=simple_protocol or
-// =exec in the DSN makes pgx prepare none.
+// =exec in the DSN keeps pgx from preparing statements.
 //
 // # Clusters
 //
 // On a node of a Galera cluster, reads of the store wait until the node has applied all
 // writes that other nodes have acknowledged, because a lagging node would look like a
 // store that has forgotten. If a server refuses a statement because it has left its
-// cluster, is read-only or is a standby, it has applied nothing. The store then closes
+// cluster, is read-only or is a standby, it has not applied the statement. The store then closes
 // the connection, so that the next connection may lead to another server. With
 // PostgreSQL, give all hosts in the DSN, with target_session_attrs=read-write and
 // connect_timeout, because a frozen host accepts connections and never answers.

@@ -9,7 +9,7 @@ import (
 
 // A TableError is the error of a store whose table cannot keep two processes from
 // holding one worker, or already holds two records of one worker. The failed call has
-// written nothing.
+// not written.
 type TableError struct {
 	Table string // quoted as in SQL
 	Flaws []Flaw // at least one

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// sqliteDialect is the dialect for both drivers of SQLite. It has neither a clock nor a
+// sqliteDialect is the dialect for both drivers of SQLite. It has no clock and no
 // standby, because SQLite is a library and not a server.
 var sqliteDialect = &dialect{
 	name:   "sqlite",
@@ -69,7 +69,7 @@ func inspectSQLite(ctx context.Context, on timedConn, _ tableName) (found sessio
 }
 
 // addKeySQLite returns SQL that adds the unique key. In SQLite's CREATE INDEX, the index
-// has the schema, and the table has none.
+// has the schema, and not the table.
 func addKeySQLite(d *dialect, t tableName) string {
 	return fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (namespace, worker_id)",
 		d.qualified(t.schema, t.name+"_key").quoted, d.qualified("", t.name).quoted)

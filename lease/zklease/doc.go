@@ -6,7 +6,7 @@
 //
 // A worker is one persistent node under /gormflake/NAMESPACE, by default
 // /gormflake/default. The store creates missing parents. It uses no ephemeral node, so
-// an expired session changes nothing. Do not delete the nodes.
+// the end of a session removes no node. Do not delete the nodes.
 //
 // The store cannot read whether a server runs with forceSync=no. It logs a warning,
 // unless [WithForceSync] states that no server does.

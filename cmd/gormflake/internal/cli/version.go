@@ -42,7 +42,7 @@ type build struct {
 }
 
 // readBuild returns the build of this program. The version is (devel) if the toolchain has
-// recorded none.
+// not recorded a version.
 func readBuild() build {
 	b := build{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()

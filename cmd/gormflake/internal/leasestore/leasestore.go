@@ -93,7 +93,7 @@ type address struct {
 	hosts []string
 }
 
-// errForm is the error for a malformed URL, of which it shows nothing.
+// errForm is the error for a malformed URL. It does not quote the URL, which may contain a password.
 var errForm = errors.New("not a URL of a store: want " + Forms +
 	", with @ : / ? # and % of names and passwords percent-encoded")
 
@@ -250,8 +250,8 @@ func newRedis[O any, C redis.UniversalClient](open func(O) C, parse func(string)
 }
 
 const (
-	// sessionTimeout is how long ZooKeeper keeps the session of a client from which it
-	// hears nothing.
+	// sessionTimeout is how long ZooKeeper keeps the session of a client that has
+	// stopped sending.
 	sessionTimeout = 10 * time.Second
 
 	// forceSync is the parameter with which a user states that no server has

@@ -107,8 +107,8 @@ func TestETag(t *testing.T) {
 	}
 }
 
-// The handler serves only the files of the page, and none of the files that lie beside
-// them in the repository.
+// The handler serves only the files of the page. It does not serve the files that lie
+// beside them in the repository.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

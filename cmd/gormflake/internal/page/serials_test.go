@@ -37,7 +37,7 @@ func newSerials(t *testing.T, code, separator string, l snowflake.Layout) *seria
 	return format
 }
 
-// separatedBy returns the option for the separator, or none for "".
+// separatedBy returns the option for the separator. The slice is empty for "".
 func separatedBy(separator string) []serial.Option {
 	if separator == "" {
 		return nil

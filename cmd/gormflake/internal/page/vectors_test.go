@@ -253,7 +253,7 @@ func partsOutside(l snowflake.Layout) []snowflake.Parts {
 	}
 }
 
-// invalidLayouts returns layouts that neither Go nor JavaScript accepts.
+// invalidLayouts returns layouts that Go and JavaScript reject.
 func invalidLayouts(t *testing.T) []shape {
 	t.Helper()
 	var shapes []shape

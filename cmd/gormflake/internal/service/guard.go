@@ -95,7 +95,7 @@ func isLocal(host string) bool {
 	return err == nil || name == "" || strings.HasSuffix("."+strings.ToLower(name), ".localhost")
 }
 
-// authorized reports whether the request has the token, or none is required. It compares
+// authorized reports whether the request has the token, or whether no token is required. It compares
 // hashes, so that it takes the same time for all wrong tokens of any length.
 func (s *service) authorized(r *http.Request) bool {
 	if s.token == nil {

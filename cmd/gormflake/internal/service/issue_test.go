@@ -147,7 +147,7 @@ func TestIssueRefuses(t *testing.T) {
 	}
 }
 
-// Neither a rejected request nor HEAD uses a sequence number.
+// A rejected request and a HEAD request use no sequence number.
 func TestRefusedUsesNothing(t *testing.T) {
 	t.Parallel()
 	gen := fixedGenerator(t)

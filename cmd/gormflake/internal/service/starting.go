@@ -9,7 +9,7 @@ import (
 
 // Starting returns the handler of a service that has no worker yet. It answers /livez, so
 // that the process is not restarted, and /metrics, so that the alert on processes that issue
-// nothing fires. It refuses all other requests.
+// no IDs fires. It refuses all other requests.
 func Starting() http.Handler {
 	const text = "no worker is leased yet: the database does not answer, or all workers are leased; the log of the server says which"
 	mux := http.NewServeMux()

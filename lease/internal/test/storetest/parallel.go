@@ -6,7 +6,7 @@ import (
 )
 
 // RaiseParallel lets more parallel tests run at a time than there are processors,
-// because tests of leases mostly wait. It changes nothing if -parallel is set, or if
+// because tests of leases mostly wait. It keeps the default if -parallel is set, or if
 // the tests start servers, which are load enough.
 func RaiseParallel() {
 	flag.Parse()

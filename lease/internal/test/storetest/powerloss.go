@@ -53,8 +53,8 @@ const (
 // continue, like processes on other machines that do not know of the failure.
 //
 // An ID may be issued twice only under a setting that the store warns of or refuses. Under
-// such a setting an ID must be issued twice in at least one of several images, or the test
-// could find nothing.
+// such a setting an ID must be issued twice in at least one of several images, because the
+// test could otherwise not find a loss.
 func LosesPower(t *testing.T, p PowerLoss) {
 	t.Helper()
 	if p.Address == "" {
@@ -107,7 +107,7 @@ func (p *PowerLoss) start(t *testing.T) {
 }
 
 // checkWarning checks that a process that starts is refused or warned because of the
-// setting, or neither if it is durable.
+// setting, and that a durable setting brings no refusal or warning.
 func (p *PowerLoss) checkWarning(t *testing.T) {
 	t.Helper()
 	var log journal

@@ -80,7 +80,7 @@ func (c *child) awaitReady() error {
 }
 
 // outcome waits until the process has ended, and returns an error with its exit state and
-// its output. If it has written nothing at all, TestMain has not called Main.
+// its output. If the output is empty, TestMain has not called Main.
 func (c *child) outcome() error {
 	<-c.gone
 	if _, err := os.Stat(c.journal); err != nil && c.output.Len() == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// An observer does nothing without the build tag replay, so that programs that use this
+// An observer has no function without the build tag replay, so that programs that use this
 // package do not contain the model.
 type observer struct{}
 
@@ -21,5 +21,5 @@ func (observer) Began() {}
 
 func (observer) Issued(snowflake.Layout, []types.ID) {}
 
-// replay returns nothing, because no trace was recorded.
+// replay returns zero steps, because no trace was recorded.
 func replay(string) (int, error) { return 0, nil }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// requireSignals does nothing here. On systems that cannot pause a process by a signal, it
+// requireSignals returns at once on Unix. On systems that cannot pause a process by a signal, it
 // skips the test.
 func requireSignals(*testing.T) {}
 

@@ -4,6 +4,6 @@ package trace
 
 import "io"
 
-// Replay does nothing without the build tag replay, because without it the model has no
+// Replay returns at once without the build tag replay, because without it the model has no
 // room for a process's view.
 func Replay(io.Reader) (int, error) { return 0, nil }

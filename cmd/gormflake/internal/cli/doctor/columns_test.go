@@ -10,7 +10,7 @@ import (
 )
 
 // doctor and "migrate plan" list the same columns that are too narrow and may hold keys,
-// before the move, after it, and after the first Snowflake ID. Neither lists a column once
+// before the move, after it, and after the first Snowflake ID. Both leave out a column once
 // --reference or --not-reference has said whether it holds keys.
 func TestDoctorColumns(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,7 @@ type doctor struct {
 }
 
 // warnUnchecked adds a warning that a subject could not be checked because of err. It
-// does nothing if err is nil.
+// returns at once if err is nil.
 func (d *doctor) warnUnchecked(check, subject string, err error) {
 	if err == nil {
 		return

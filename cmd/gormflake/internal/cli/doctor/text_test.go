@@ -9,7 +9,7 @@ import (
 
 // On MySQL, a number that is compared with a text column also finds the IDs next to it, so
 // doctor reports text columns that hold IDs. On MariaDB it finds only the row, and doctor
-// reports nothing.
+// has no finding.
 func TestDoctorIDsInText(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.MySQL, testdb.MariaDB} {

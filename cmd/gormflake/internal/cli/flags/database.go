@@ -64,7 +64,7 @@ func (*urlFile) Type() string   { return "string" }
 // Given reports whether a flag names a database.
 func (f *Database) Given() bool { return f.url != "" }
 
-// URL returns the URL of the database or store, or "" if none is given.
+// URL returns the URL of the database or store, or "" if it was not given.
 func (f *Database) URL() string { return f.url }
 
 // Name returns the name of the database, for labels of metrics. It is the last part of

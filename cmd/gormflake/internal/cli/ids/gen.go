@@ -128,8 +128,8 @@ func (f *genFlags) compose(out io.Writer) error {
 	return nil
 }
 
-// checkCode returns an error if --as serial lacks --code, or if --code is given with
-// neither --as serial nor --json.
+// checkCode returns an error if --as serial lacks --code, or if --code is given
+// without --as serial and without --json.
 func (f *genFlags) checkCode() error {
 	switch format := f.form.as == serialName; {
 	case format && f.form.code == "":

@@ -19,7 +19,7 @@ import (
 type applyFlags struct {
 	migrateFlags
 	runFlags
-	save string // file for the plan, or empty for none
+	save string // file for the plan; if empty, the plan is not saved
 	json bool
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // If a phase cannot change a table, apply says so and exits with the code for findings. It
-// does so again when nothing else is left to do. Here phase guard adds a trigger that
+// does so again when all other work is done. Here phase guard adds a trigger that
 // refuses keys that are not positive, and the table has a key 0.
 func TestApplyLeavesUndone(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,7 @@ import (
 )
 
 // blockerError returns an error that counts the blockers and names the first one, or nil if
-// there is none. It has a single line, which ends with hint.
+// the list is empty. It has a single line, which ends with hint.
 func blockerError(blockers []sqlmigrate.Blocker, hint string) error {
 	if len(blockers) == 0 {
 		return nil
@@ -20,7 +20,7 @@ func blockerError(blockers []sqlmigrate.Blocker, hint string) error {
 }
 
 // planError returns the error with which a command ends that shows a plan, for its exit
-// code. The code is 1 if there are blockers, 0 if nothing is to be done, and 3 otherwise.
+// code. The code is 1 if there are blockers, 0 if all work is done, and 3 otherwise.
 func planError(blockers []sqlmigrate.Blocker, nothingToDo bool) error {
 	if err := blockerError(blockers, ""); err != nil || nothingToDo {
 		return err

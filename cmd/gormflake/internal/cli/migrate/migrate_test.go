@@ -38,7 +38,7 @@ func TestMigrate(t *testing.T) {
 }
 
 // apply runs only the phases of --phases, and prints the command for the remaining ones. On
-// SQLite, phase widen has nothing to do.
+// SQLite, phase widen has no statements.
 func TestMigratePhases(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -55,7 +55,7 @@ func TestMigratePhases(t *testing.T) {
 }
 
 // The commands that are printed after "next:" work as printed. The first is migrate apply
-// with the last phase, and prints the second, which is doctor. Neither moves the keys of a
+// with the last phase, and prints the second, which is doctor. They do not move the keys of a
 // table that is only connected with the named one.
 func TestMigrateNext(t *testing.T) {
 	t.Parallel()

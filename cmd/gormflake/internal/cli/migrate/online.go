@@ -107,7 +107,7 @@ type onlineFlags struct {
 	pace        string
 	maxLag      time.Duration
 	replicas    []string
-	rows        []int  // --batch-rows, the least and the most rows of a batch; none for the default
+	rows        []int  // --batch-rows, the least and the most rows of a batch; empty for the default
 	lastStage   string // --until
 	json        bool
 }
@@ -126,7 +126,7 @@ func (f *onlineFlags) options(cmd *cobra.Command) []sqlmigrate.OnlineOption {
 	if f.lastStage != "" { // only apply has the following flags, and --until is never empty there
 		options = append(options, sqlmigrate.WithStall(f.stall), sqlmigrate.WithPace(sqlmigrate.Pace(f.pace)), sqlmigrate.WithMaxLag(f.maxLag), sqlmigrate.WithLastStage(sqlmigrate.StageName(f.lastStage)))
 	}
-	if len(f.rows) == 2 { // check accepts two numbers or none
+	if len(f.rows) == 2 { // otherwise the list is empty, see check
 		options = append(options, sqlmigrate.WithBatchRows(f.rows[0], f.rows[1]))
 	}
 	return options

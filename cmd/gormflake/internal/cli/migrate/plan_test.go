@@ -11,7 +11,7 @@ import (
 
 // The summary leaves out the steps. --details begins with the summary, and --sql and --json have the
 // same statements. On MySQL, which has no transactions for such statements, the SQL has no
-// BEGIN. On SQLite, no column is too narrow, so none is listed.
+// BEGIN. On SQLite, no column is too narrow, so the list is empty.
 func TestMigratePlanForms(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

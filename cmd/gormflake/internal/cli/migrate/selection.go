@@ -64,7 +64,7 @@ func (s *selection) targets(ctx context.Context, db *gorm.DB, named []string) ([
 }
 
 // matchTables returns the tables that match a pattern and have a primary key that begins
-// with an integer. It returns an error if there is none.
+// with an integer. It returns an error if no table matches.
 func matchTables(ctx context.Context, db *gorm.DB, pattern string) (names []any, err error) {
 	schema, name := cutSchema(pattern)
 	all, err := (&readonly.Database{Ctx: ctx, DB: db, Dialect: db.Name()}).Tables(schema)

@@ -1,5 +1,5 @@
-// Package serials reads serial numbers, such as PAY-20220628160740105-11-26-0000, of
-// which the layout is known, but neither the code nor the separator. The commands parse
+// Package serials reads serial numbers, such as PAY-20220628160740105-11-26-0000, whose
+// code and separator are unknown. The layout is known. The commands parse
 // and doctor use it.
 package serials
 

@@ -16,8 +16,8 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// Clients that request large blocks and never read them neither exhaust the memory nor block
-// other clients.
+// Clients that request large blocks and never read them do not exhaust the memory, and do
+// not block other clients.
 func TestClientsThatDoNotRead(t *testing.T) {
 	t.Parallel()
 	const limit = 256 << 20 // the default, which allows 2,048 connections

@@ -78,7 +78,7 @@ func (f *workersFlags) withRemote(ctx context.Context, use func(lease.Store) err
 	return err
 }
 
-// inspect reads the records of the leases. Its error names the table if there is none.
+// inspect reads the records of the leases. If the table does not exist, the error names it.
 func (f *workersFlags) inspect(ctx context.Context, store lease.Store) (*lease.Inspection, error) {
 	in, err := lease.Inspect(ctx, store)
 	if errors.Is(err, sqllease.ErrNoTable) {

@@ -98,8 +98,9 @@ func (f *resetFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // prepare checks that the bound is far ahead, prints what reset would do, and searches for
-// keys of the worker at or after the new bound. It changes nothing. tables are the tables
-// whose keys to search, or none for all, and columns are the further columns.
+// keys of the worker at or after the new bound. It only reads. tables are the tables
+// whose keys to search; if it is empty, all tables are searched. columns are the further
+// columns.
 func (r *reset) prepare(tables []string, columns []readonly.Table) error {
 	if err := r.readRecord(); err != nil {
 		return err

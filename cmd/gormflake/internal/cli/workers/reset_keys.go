@@ -45,14 +45,14 @@ func parseColumns(values []string) ([]readonly.Table, error) {
 }
 
 // findColumns sets the columns to search, which are the keys of the named tables, or of all
-// tables if none is named, and the further columns. It returns the tables that are not
+// tables if the list is empty, and the further columns. It returns the tables that are not
 // searched.
 func (r *reset) findColumns(tables []string, columns []readonly.Table) (unsearched []string, err error) {
 	keys, err := r.Tables("")
 	if err != nil {
 		return nil, fmt.Errorf("the tables: %w", err)
 	}
-	// A key that is too narrow for a Snowflake ID holds none.
+	// A key that is too narrow for a Snowflake ID cannot hold a key of the worker.
 	keys = slices.DeleteFunc(keys, func(t readonly.Table) bool { return t.Narrow() })
 	if len(tables) > 0 {
 		if keys, err = selectKeys(keys, tables); err != nil {

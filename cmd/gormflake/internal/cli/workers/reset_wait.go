@@ -77,7 +77,7 @@ func (r *reset) postgresTransactionsEnd(ctx context.Context) error {
 }
 
 // describeOpen describes the transactions that are open and the sessions that cannot be
-// seen, or returns "" if there are none.
+// seen, or returns "" if both numbers are 0.
 func describeOpen(open, unseen int) string {
 	var parts []string
 	if open > 0 {

@@ -57,7 +57,7 @@ func TestServiceThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// The page stops waiting for a service that accepts the request and sends nothing. The script
+// The page stops waiting for a service that accepts the request and does not reply. The script
 // shortens each wait but the first, which is for config.json.
 func TestServiceThatHangs(t *testing.T) {
 	t.Parallel()

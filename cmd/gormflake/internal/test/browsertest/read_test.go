@@ -201,7 +201,7 @@ func TestInspectionCanBeLinked(t *testing.T) {
 }
 
 // An ID has another time under another layout. If the layout of a link is invalid, the page
-// therefore decodes nothing, explains why, and waits until the reader chooses a layout.
+// therefore does not decode the ID, explains why, and waits until the reader chooses a layout.
 func TestLinkWhoseLayoutCannotBeRead(t *testing.T) {
 	t.Parallel()
 	origin := serve(t)

@@ -149,7 +149,7 @@ func (p page) refuseTokens() {
 
 // If the reader chooses a layout before a slow service has sent its own, the choice stays. A
 // link without a layout, or with one that equals the service's, selects the service's layout.
-// An invalid layout in a link selects none, and no ID is decoded.
+// If the layout in a link is invalid, no layout is selected, and no ID is decoded.
 func TestSlowService(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

@@ -14,7 +14,7 @@ import (
 )
 
 // Holder starts a generator that leases worker 3 or 4 of datacenter 0 until stop is called.
-// If neither is free, it starts again, as a supervisor does with a process that fails. next
+// If both are leased, it starts again, as a supervisor does with a process that fails. next
 // returns the next ID. If another process takes the worker, next waits until the generator
 // has leased one again.
 func Holder(t *testing.T, url string) (stop func(), next func() types.ID) {

@@ -99,7 +99,7 @@ func Schema(t *testing.T, url string) string {
 	return strings.Join(parts, "\n")
 }
 
-// Touch creates the file of an SQLite database, and does nothing for a server.
+// Touch creates the file of an SQLite database. A server needs no file.
 func Touch(t *testing.T, url string) {
 	t.Helper()
 	if path, ok := strings.CutPrefix(url, "sqlite://"); ok {

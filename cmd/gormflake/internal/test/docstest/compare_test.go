@@ -106,7 +106,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// lines returns the lines of an output, or none if it is empty.
+// lines returns the lines of an output. An empty output has no lines.
 func lines(text string) []string {
 	text = strings.TrimSuffix(text, "\n")
 	if text == "" {
