@@ -11,9 +11,11 @@
 //
 //   - parseTag (tag.go) reads the option, rejects it where it has no meaning, and lists it
 //     in its messages. column.go applies it to columns, and group.go only if it changes
-//     which IDs a column gets. If it changes the stored form of a key, reference.go must
+//     or rejects the IDs that a generator returns. If it changes the stored form of a key, reference.go must
 //     check it for foreign keys. The command "gormflake vet" parses tags itself
 //     (cmd/gormflake/internal/cli/vet/types.go), so it must know a new role, such as pk.
+//   - An option that rejects IDs of the generator is complete in checkIDs (group.go), which
+//     [Set.Generate] calls before any row changes. It knows the group and not the column.
 //   - An option that only changes which IDs a column gets is complete in [Group.Fill] and
 //     [Set.Generate]. If the generator may then be called more often, the comments
 //     of Assign, CopySource and doc.go in the root say how often, and so do fill.go and
@@ -47,8 +49,9 @@
 //     tag_test.go here, and serials_errors_test.go of internal/fill, have models in which the
 //     tag is wrong. internal/test/docstest/messages_test.go provokes the errors that
 //     docs/guarantees.md quotes.
-//   - The tag is documented in doc.go of the root and in the tables of both READMEs, and in
-//     docs/gorm.md if rows behave differently.
+//   - The tag is documented in doc.go of the root and in the tables of both READMEs, in
+//     docs/gorm.md if rows behave differently, and in docs/testing.md if the keys 1, 2, 3 of
+//     package gormflaketest do not satisfy the option.
 //
 // # A new Go type for keys
 //
