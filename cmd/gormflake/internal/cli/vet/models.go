@@ -14,7 +14,8 @@ import (
 )
 
 // plugin reports creates on a handle of GORM that gorm.Open has returned, unless the
-// program may have added the plugin to the handle.
+// program may have added the plugin to the handle. A test may let the database assign the
+// keys of listed models.
 var plugin = rule("plugin", "report creates of tagged models on a *gorm.DB without the plugin", func(pass *analysis.Pass, in *inspector.Inspector) {
 	for assign := range inspector.All[*ast.AssignStmt](in) {
 		variable, call := assignedCall(assign)
@@ -22,8 +23,9 @@ var plugin = rule("plugin", "report creates of tagged models on a *gorm.DB witho
 			continue
 		}
 		for _, create := range createsOn(pass, in, pass.TypesInfo.Defs[variable]) {
-			if m, tagged := modelOf(pass.TypesInfo.TypeOf(create.Args[0])); tagged {
-				pass.Reportf(create.Pos(), "model %s has a tagged key, and its *gorm.DB has no plugin: call gormflake.Open, or db.Use(gormflake.New(gen)), first", m.name)
+			m, ok := programOf(pass).modelOf(pass.TypesInfo.TypeOf(create.Args[0]))
+			if ok && (m.kind() == tagged || !isTest(value{pkg: pass, expr: create})) {
+				pass.Reportf(create.Pos(), "model %s has a %s key, and its *gorm.DB has no plugin: call gormflake.Open, or db.Use(gormflake.New(gen)), first", m.name, m.kind())
 			}
 		}
 	}
@@ -64,40 +66,42 @@ func methodCall(of inspector.Cursor) (call inspector.Cursor, method string) {
 	return selector.Parent(), selector.Node().(*ast.SelectorExpr).Sel.Name
 }
 
-// foreignKey reports foreign keys that cannot hold the key of a tagged model.
-var foreignKey = rule("foreignkey", "report foreign keys too narrow for the tagged key to which they refer", func(pass *analysis.Pass, in *inspector.Inspector) {
+// foreignKey reports foreign keys that cannot hold the key of a model.
+var foreignKey = rule("foreignkey", "report foreign keys too narrow for the key to which they refer", func(pass *analysis.Pass, in *inspector.Inspector) {
 	for spec := range inspector.All[*ast.TypeSpec](in) {
 		named, ok := pass.TypesInfo.Defs[spec.Name].(*types.TypeName)
 		if !ok || spec.TypeParams != nil {
 			continue
 		}
-		m, _ := modelOf(named.Type())
+		p := programOf(pass)
+		m, _ := p.modelOf(named.Type())
 		for _, relation := range m.fields {
-			if owner, foreign, ok := m.foreignKey(relation); ok {
+			if owner, foreign, ok := p.foreignKey(m, relation); ok {
 				reportForeignKey(pass, spec, owner, foreign)
 			}
 		}
 	}
 })
 
-// foreignKey returns the foreign key of a relation by GORM's rules, and the model with
-// the tagged key to which it refers, which is to. ok is false for a relation many2many, for
-// a foreign key of several columns, and if neither model has a tagged key.
-func (m model) foreignKey(relation field) (to model, foreign field, ok bool) {
-	other, tagged := modelOf(relation.Type())
+// foreignKey returns the foreign key of a relation of m by GORM's rules, and the model to
+// whose key it refers, which is to. ok is false for a relation many2many, for a foreign
+// key of several columns, and if gormflake fills the key of neither model.
+func (p *program) foreignKey(m model, relation field) (to model, foreign field, ok bool) {
+	other, filled := p.modelOf(relation.Type())
 	name, named := relation.setting("foreignKey")
 	if _, joined := relation.setting("many2many"); joined || strings.Contains(name, ",") {
 		return to, foreign, false
 	}
+	references, _ := relation.setting("references")
 	_, many := relation.Type().Underlying().(*types.Slice)
 	// If m has a field Seller of type User, it belongs to the user, so the foreign key is
 	// SellerID in m.
-	if tagged && !many {
+	if filled && !many && (references == "" || references == other.key.Name()) {
 		if foreign, ok = m.field(cmp.Or(name, relation.Name()+other.key.Name())); ok {
 			return other, foreign, true
 		}
 	}
-	if m.key == nil {
+	if m.key == nil || references != "" && references != m.key.Name() {
 		return to, foreign, false
 	}
 	// If m is Order and has a field Lines of type []Line, each line belongs to an order, so
@@ -112,7 +116,7 @@ func (m model) foreignKey(relation field) (to model, foreign field, ok bool) {
 // reportForeignKey reports a foreign key that cannot hold the key of to. If its field is
 // declared in another package, the position is that of the model.
 func reportForeignKey(pass *analysis.Pass, spec *ast.TypeSpec, to model, foreign field) {
-	problem := tooNarrow(foreign)
+	problem := tooNarrow(pass, foreign)
 	if problem == "" {
 		return
 	}
@@ -125,12 +129,12 @@ func reportForeignKey(pass *analysis.Pass, spec *ast.TypeSpec, to model, foreign
 }
 
 // tooNarrow returns the reason why a field cannot hold every ID, or "".
-func tooNarrow(f field) string {
+func tooNarrow(pass *analysis.Pass, f field) string {
 	t := element(f.Type())
 	if s, ok := t.Underlying().(*types.Struct); ok && s.NumFields() == 2 && s.Field(1).Name() == "Valid" { // a type such as sql.NullInt64
 		t = s.Field(0).Type()
 	}
-	if isNarrow(t) || basicKind(t) == types.Bool {
+	if isNarrow(pass, t) || basicKind(t) == types.Bool {
 		return fmt.Sprintf("%s cannot hold it", t)
 	}
 	// The size of a number is in bits, but that of a string in characters.

@@ -1,9 +1,13 @@
 package vet
 
 import (
+	"go/types"
+	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/tools/go/analysis/analysistest"
+	"golang.org/x/tools/go/packages"
 )
 
 // Each rule reports the lines of its package in testdata that have a "want" comment, and
@@ -11,9 +15,75 @@ import (
 func TestRules(t *testing.T) {
 	t.Parallel()
 	for _, rule := range rules {
+		if rule == list {
+			continue // TestUnknownList
+		}
 		t.Run(rule.Name, func(t *testing.T) {
 			t.Parallel()
 			analysistest.Run(t, analysistest.TestData(), rule, "./"+rule.Name)
 		})
 	}
+}
+
+// The models of a list are found in each form in which a program can write it.
+func TestLists(t *testing.T) {
+	t.Parallel()
+	p := learn(passes(loadTestdata(t, "./lists")))
+	want := []string{"Appended", "Argument", "Field", "Joined", "Local", "New", "Nil", "Parameter", "Ranged", "Returned", "Value", "Variable"}
+	var got []string
+	for path := range p.listed {
+		got = append(got, strings.TrimPrefix(path, "example/lists."))
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("listed = %v, want %v", got, want)
+	}
+}
+
+// A list that cannot be followed is reported by the command, which has all packages.
+func TestUnknownList(t *testing.T) {
+	t.Parallel()
+	for folder, want := range map[string]int{"./lists": 0, "./list": 1} {
+		found, err := analyze(loadTestdata(t, folder))
+		if err != nil || len(found) != want {
+			t.Errorf("%s: findings %v, error %v, want %d", folder, found, err, want)
+		}
+	}
+}
+
+// An int has 32 bits on some platforms, and loses digits there alone.
+func TestWordSize(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		arch string
+		want []string
+	}{
+		{"amd64", nil},
+		{"386", []string{"parsewidth", "parsewidth", "narrow"}},
+	} {
+		loaded := loadTestdata(t, "./wordsize")
+		for _, pkg := range loaded {
+			pkg.TypesSizes = types.SizesFor("gc", test.arch)
+		}
+		found, err := analyze(loaded)
+		var got []string
+		for _, f := range found {
+			got = append(got, f.Rule)
+		}
+		slices.Sort(got)
+		slices.Sort(test.want)
+		if err != nil || !slices.Equal(got, test.want) {
+			t.Errorf("%s: rules = %v, error %v, want %v", test.arch, got, err, test.want)
+		}
+	}
+}
+
+// loadTestdata loads packages of testdata.
+func loadTestdata(t *testing.T, patterns ...string) []*packages.Package {
+	t.Helper()
+	loaded, err := load(t.Context(), "testdata", "", patterns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loaded
 }

@@ -24,13 +24,16 @@ func rule(name, doc string, run func(*analysis.Pass, *inspector.Inspector)) *ana
 	return &analysis.Analyzer{
 		Name:     name,
 		Doc:      doc,
-		Requires: []*analysis.Analyzer{inspect.Analyzer},
+		Requires: []*analysis.Analyzer{inspect.Analyzer, keys},
 		Run: func(pass *analysis.Pass) (any, error) {
-			run(pass, pass.ResultOf[inspect.Analyzer].(*inspector.Inspector))
+			run(pass, inspectorOf(pass))
 			return nil, nil
 		},
 	}
 }
+
+// programOf returns the program to which a package belongs.
+func programOf(pass *analysis.Pass) *program { return pass.ResultOf[keys].(*program) }
 
 // isID reports whether t is an ID of package types.
 func isID(t types.Type) bool {
@@ -60,9 +63,10 @@ func element(t types.Type) types.Type {
 }
 
 // A model is a struct of a program. Its key is the field with the tag snowflake:"pk",
-// which gormflake fills, or nil.
+// or the key that gormflake.WithModels fills, or nil.
 type model struct {
 	name   string
+	path   string // the import path and the name
 	fields []field
 	key    *types.Var
 }
@@ -80,7 +84,7 @@ func modelOf(t types.Type) (m model, ok bool) {
 	if !isNamed {
 		return m, false
 	}
-	m = model{name: named.Obj().Name(), fields: fieldsOf(named, 0)}
+	m = model{name: named.Obj().Name(), path: path(named), fields: fieldsOf(named, 0)}
 	for _, f := range m.fields {
 		if tag := f.tag.Get("snowflake"); tag == "pk" || strings.HasPrefix(tag, "pk,") {
 			m.key = f.Var
@@ -88,6 +92,30 @@ func modelOf(t types.Type) (m model, ok bool) {
 		}
 	}
 	return m, false
+}
+
+// The ways in which gormflake knows the key of a model.
+const (
+	tagged = "tagged"
+	listed = "listed"
+)
+
+// kind returns tagged or listed.
+func (m model) kind() string {
+	for _, f := range m.fields {
+		if f.Var == m.key && f.tag.Get("snowflake") != "" {
+			return tagged
+		}
+	}
+	return listed
+}
+
+// path returns the import path and the name of a type.
+func path(named *types.Named) string {
+	if named.Obj().Pkg() == nil {
+		return named.Obj().Name() // the type error
+	}
+	return named.Obj().Pkg().Path() + "." + named.Obj().Name()
 }
 
 // fieldsOf returns the fields of a struct, with the fields of embedded structs in their
@@ -157,4 +185,9 @@ func conversionType(pass *analysis.Pass, call *ast.CallExpr) types.Type {
 		return fun.Type
 	}
 	return nil
+}
+
+// isTest reports whether an expression is in a test.
+func isTest(v value) bool {
+	return strings.HasSuffix(v.pkg.Fset.File(v.expr.Pos()).Name(), "_test.go")
 }

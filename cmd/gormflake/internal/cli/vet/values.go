@@ -2,12 +2,8 @@ package vet
 
 import (
 	"go/ast"
-	"go/constant"
 	"go/types"
-	"reflect"
 	"regexp"
-	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/inspector"
@@ -59,82 +55,6 @@ func innerVariable(pass *analysis.Pass, call *ast.CallExpr) *ast.Ident {
 	}
 	return nil
 }
-
-// narrow reports conversions of an ID to a type with fewer digits.
-var narrow = rule("narrow", "report IDs that are converted to a type with fewer digits", func(pass *analysis.Pass, in *inspector.Inspector) {
-	for call := range inspector.All[*ast.CallExpr](in) {
-		to := conversionType(pass, call)
-		if to == nil || !isNarrow(to) {
-			continue
-		}
-		if convertsID(pass, call.Args[0]) {
-			pass.Reportf(call.Pos(), "%s has too few digits for an ID: keep the ID, or use its String", to)
-		}
-	}
-})
-
-// convertsID reports whether the value is an ID, or is computed from an ID by Int64 or by
-// conversions that keep all digits, such as int64(id).
-func convertsID(pass *analysis.Pass, value ast.Expr) bool {
-	value = ast.Unparen(value)
-	if from := pass.TypesInfo.TypeOf(value); from == nil || isID(from) {
-		return from != nil // false if the type of the value is unknown
-	}
-	call, ok := value.(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	if to := conversionType(pass, call); to != nil {
-		return !isNarrow(to) && convertsID(pass, call.Args[0])
-	}
-	method, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-	return ok && method.Sel.Name == "Int64" && len(call.Args) == 0 && convertsID(pass, method.X)
-}
-
-// isNarrow reports whether t is a number that cannot hold every ID. A float64 keeps only
-// 53 bits.
-func isNarrow(t types.Type) bool {
-	return slices.Contains([]types.BasicKind{
-		types.Int8, types.Int16, types.Int32, types.Uint8, types.Uint16, types.Uint32, types.Float32, types.Float64,
-	}, basicKind(t))
-}
-
-// jsonMap reports IDs in JSON that is decoded without types.
-var jsonMap = rule("jsonmap", "report IDs that are taken out of a map of JSON as a float64", func(pass *analysis.Pass, in *inspector.Inspector) {
-	for assert := range inspector.All[*ast.TypeAssertExpr](in) {
-		index, ok := ast.Unparen(assert.X).(*ast.IndexExpr)
-		if !ok || assert.Type == nil || basicKind(pass.TypesInfo.TypeOf(assert.Type)) != types.Float64 || !importsGormflake(pass.Pkg) {
-			continue
-		}
-		name := pass.TypesInfo.Types[index.Index].Value
-		if name != nil && name.Kind() == constant.String && idName.MatchString(constant.StringVal(name)) {
-			pass.Reportf(assert.Pos(), "%s as a float64: an ID is a string in JSON, and as a number it loses digits here: decode into a struct with a types.ID, or use Decoder.UseNumber", name)
-		}
-	}
-})
-
-// idName matches the names of JSON fields that hold IDs.
-var idName = regexp.MustCompile(`^(id|ID)$|(_id|Id|ID)$`)
-
-// importsGormflake reports whether the package imports gormflake. In other packages, an
-// id is probably not a Snowflake ID.
-func importsGormflake(pkg *types.Package) bool {
-	return slices.ContainsFunc(pkg.Imports(), func(p *types.Package) bool { return p.Path() == module || p.Path() == idTypes })
-}
-
-// jsonString reports the option "string" of encoding/json on IDs, which only other
-// integers need.
-var jsonString = rule("jsonstring", `report fields of IDs with the option ",string" of encoding/json`, func(pass *analysis.Pass, in *inspector.Inspector) {
-	for f := range inspector.All[*ast.Field](in) {
-		if f.Tag == nil || !isID(element(pass.TypesInfo.TypeOf(f.Type))) {
-			continue
-		}
-		_, options, _ := strings.Cut(reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json"), ",")
-		if slices.Contains(strings.Split(options, ","), "string") {
-			pass.Reportf(f.Tag.Pos(), `remove ",string": an ID quotes itself, and some encoders would quote it twice`)
-		}
-	}
-})
 
 // untyped reports IDs that are stored as any, for example in the context of a request,
 // and read as an integer. Reading them that way returns 0, or panics.

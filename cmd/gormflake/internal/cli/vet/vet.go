@@ -1,22 +1,34 @@
 // Package vet finds mistakes in Go programs that gormflake cannot detect at run time,
-// because keys lose digits or are read as another type without an error. Each rule is an
-// analyzer for a single package. The command runs go vet with this program as its tool.
-// go vet loads the packages and caches the results.
+// because keys lose digits or are read as another type without an error.
+//
+// The rules are analyzers, and the variable rules lists them. Most of them ask whether a
+// number is a key, which a [program] knows. It is learned in three steps:
+//
+//   - lists.go finds the models that gormflake.WithModels lists, and models.go and types.go
+//     find their keys, those of tagged models, and the foreign keys that refer to them.
+//   - flow.go records where numbers go: through variables, fields, parameters and results.
+//     queries.go records which numbers are arguments for a key in a query of GORM.
+//   - From the keys, these records are followed forward, to places whose numbers were keys
+//     before, and backward, to places whose numbers become keys.
+//
+// The rules are then short. widths.go has those for types and parsers with fewer than 64
+// bits, json.go those for JSON, values.go those for texts and for values of type any, and models.go
+// those for models.
+//
+// The command loads all packages, in load.go, and learns one program from them, because
+// the list of models, the models and the code that uses them are usually in different
+// packages. go vet runs this program for a package alone, so that the rules then know
+// only the models that are tagged or listed in the package.
 package vet
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,15 +41,19 @@ import (
 const help = `Report in Go packages what loses digits of keys, and change nothing:
 
 %s
-It runs "go vet" with this program as its tool, and needs the go command. Without
-PACKAGE it takes those of the current folder and below. In other words:
+The models are those with the tag snowflake:"pk" and those that a package lists by
+gormflake.WithModels. So take all packages of the program together. Without PACKAGE it
+takes those of the current folder and below. It needs the go command.
+
   go vet -vettool=$(which gormflake) ./...
+runs the same rules in one package after another, and then sees only the lists of the
+package itself.
 
 The exit code is 0 if nothing is found, 3 if something is, and 1 if a package cannot
 be loaded.`
 
 // rules are all analyzers.
-var rules = []*analysis.Analyzer{plugin, foreignKey, parse, narrow, untyped, jsonMap, jsonString}
+var rules = []*analysis.Analyzer{plugin, list, foreignKey, parse, parseWidth, narrow, untyped, jsonMap, jsonString}
 
 type vetFlags struct {
 	tags string
@@ -104,101 +120,29 @@ func (f *vetFlags) run(cmd *cobra.Command, packages []string) error {
 	return terminal.ErrFindings
 }
 
-// vet runs go vet and returns its findings. go vet prints a JSON object for each package.
-// Go 1.26 prints it to standard output, older versions to standard error.
-func (f *vetFlags) vet(ctx context.Context, packages []string) ([]finding, error) {
-	self, err := os.Executable()
+// vet returns the findings in the packages.
+func (f *vetFlags) vet(ctx context.Context, patterns []string) ([]finding, error) {
+	loaded, err := load(ctx, "", f.tags, patterns)
 	if err != nil {
-		return nil, fmt.Errorf("the path of this program: %w", err)
+		return nil, err
 	}
-	args := []string{"vet", "-json", "-vettool=" + self}
-	if f.tags != "" {
-		args = append(args, "-tags="+f.tags)
-	}
-	output, err := exec.CommandContext(ctx, "go", append(args, packages...)...).CombinedOutput()
-	found, rest := findings(output)
-	var exit *exec.ExitError
-	switch {
-	case errors.Is(err, exec.ErrNotFound):
-		return nil, fmt.Errorf("want the go command, which loads the packages: %w", err)
-	case errors.As(err, &exit):
-		return nil, fmt.Errorf("go vet cannot load the packages: %s", rest)
-	}
-	return found, err
-}
-
-// findings parses the output of go vet, which consists of JSON objects and text. It
-// returns the text as well. A file can belong to a package and to the package's test
-// variant; its findings are returned once.
-func findings(output []byte) (found []finding, text string) {
-	var rest strings.Builder
-	seen := map[string]bool{}
-	// A JSON object begins at the beginning of a line. A line that begins with "# " names
-	// the package of the object that follows.
-	for lines := output; len(lines) > 0; {
-		decoder := json.NewDecoder(bytes.NewReader(lines))
-		var object map[string]map[string]json.RawMessage
-		if lines[0] == '{' && decoder.Decode(&object) == nil {
-			for pkg, rules := range object {
-				found = append(found, packageFindings(pkg, rules, seen)...)
-			}
-			lines = bytes.TrimLeft(lines[decoder.InputOffset():], "\n")
-			continue
-		}
-		line, after, _ := bytes.Cut(lines, []byte("\n"))
-		if !bytes.HasPrefix(line, []byte("# ")) {
-			rest.Write(append(line, '\n'))
-		}
-		lines = after
-	}
+	found, err := analyze(loaded)
 	slices.SortFunc(found, func(a, b finding) int {
 		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, strings.Compare(a.Rule, b.Rule))
 	})
-	return found, rest.String()
+	return found, err
 }
 
-// packageFindings returns the findings in the JSON object of a package, except those in
-// seen. It adds them to seen.
-func packageFindings(pkg string, rules map[string]json.RawMessage, seen map[string]bool) (found []finding) {
-	pkg, _, _ = strings.Cut(pkg, " [") // go vet calls a test variant "path [path.test]"
-	for rule, raw := range rules {
-		var all []struct{ Posn, Message string }
-		if json.Unmarshal(raw, &all) != nil {
-			continue // the value is an error of the rule
-		}
-		for _, report := range all {
-			if id := rule + report.Posn + report.Message; !seen[id] {
-				seen[id] = true
-				file, line, column := position(report.Posn)
-				found = append(found, finding{rule, pkg, file, line, column, report.Message})
-			}
-		}
+// relative returns the path of a file below the current folder relative to it.
+func relative(file string) string {
+	folder, err := os.Getwd()
+	if err != nil {
+		return file
 	}
-	return found
-}
-
-// position parses file:line:column. It makes a file below the current folder relative to
-// it.
-func position(text string) (file string, line, column int) {
-	rest, last := cutLast(text)
-	file, middle := cutLast(rest)
-	line, _ = strconv.Atoi(middle)
-	column, _ = strconv.Atoi(last)
-	if folder, err := os.Getwd(); err == nil {
-		if relative, err := filepath.Rel(folder, file); err == nil && !strings.HasPrefix(relative, "..") {
-			file = relative
-		}
+	if path, err := filepath.Rel(folder, file); err == nil && !strings.HasPrefix(path, "..") {
+		return path
 	}
-	return file, line, column
-}
-
-// cutLast cuts the text at its last colon. Without a colon, before is the whole text.
-func cutLast(text string) (before, after string) {
-	i := strings.LastIndexByte(text, ':')
-	if i < 0 {
-		return text, ""
-	}
-	return text[:i], text[i+1:]
+	return file
 }
 
 // print prints the findings as lines or as a JSON object.

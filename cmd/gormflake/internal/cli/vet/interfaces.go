@@ -1,0 +1,61 @@
+package vet
+
+import (
+	"go/ast"
+	"go/types"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ast/inspector"
+)
+
+// findImplementations connects the methods of interfaces that the packages call with the
+// methods that implement them, so that numbers are followed from one to the other.
+func (p *program) findImplementations(packages []*analysis.Pass) {
+	methods := map[string][]*types.Func{} // the methods that the packages declare, by name
+	for _, pkg := range packages {
+		for decl := range inspector.All[*ast.FuncDecl](inspectorOf(pkg)) {
+			if f, ok := pkg.TypesInfo.Defs[decl.Name].(*types.Func); ok && decl.Recv != nil {
+				methods[f.Name()] = append(methods[f.Name()], f)
+			}
+		}
+	}
+	done := map[*types.Func]bool{}
+	for _, pkg := range packages {
+		for call := range inspector.All[*ast.CallExpr](inspectorOf(pkg)) {
+			called := callee(pkg, call)
+			if called == nil || done[called] {
+				continue
+			}
+			done[called] = true
+			p.connectImplementations(called, methods[called.Name()])
+		}
+	}
+}
+
+// connectImplementations connects a method of an interface with the methods that implement
+// it. It does nothing for another function.
+func (p *program) connectImplementations(called *types.Func, methods []*types.Func) {
+	recv := called.Signature().Recv()
+	if recv == nil {
+		return
+	}
+	i, ok := recv.Type().Underlying().(*types.Interface)
+	if !ok {
+		return
+	}
+	for _, f := range methods {
+		if types.Implements(f.Signature().Recv().Type(), i) {
+			p.connectTuples(called.Signature().Params(), f.Signature().Params())
+			p.connectTuples(f.Signature().Results(), called.Signature().Results())
+		}
+	}
+}
+
+// connectTuples connects the parameters or results of two methods.
+func (p *program) connectTuples(from, to *types.Tuple) {
+	for i := range min(from.Len(), to.Len()) {
+		if holdsNumber(from.At(i).Type()) {
+			p.connect(placeOf(from.At(i)), placeOf(to.At(i)))
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package vet
+
+import (
+	"go/ast"
+	"go/types"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ast/inspector"
+)
+
+// list reports lists of models that cannot be followed, because the other rules then do
+// not know the models. A package alone may take its list from another one.
+var list = rule("list", "report calls of WithModels whose models cannot be found", func(pass *analysis.Pass, in *inspector.Inspector) {
+	p := programOf(pass)
+	for call := range inspector.All[*ast.CallExpr](in) {
+		if p.complete && len(call.Args) > 0 && isFunc(callee(pass, call), module, "WithModels") && !p.find(pass, call) {
+			pass.Reportf(call.Pos(), "the models of this list cannot be found, so that vet does not check their keys: assign the list in these packages, as a slice of models")
+		}
+	}
+})
+
+// findLists adds the models that a package gives to gormflake.WithModels.
+func (p *program) findLists(pkg *analysis.Pass) {
+	for call := range inspector.All[*ast.CallExpr](inspectorOf(pkg)) {
+		if isFunc(callee(pkg, call), module, "WithModels") {
+			p.find(pkg, call)
+		}
+	}
+}
+
+// find adds the models in the arguments of a call, and reports whether there are any.
+func (p *program) find(pkg *analysis.Pass, call *ast.CallExpr) bool {
+	f := finder{p, map[ast.Expr]bool{}, false}
+	for _, arg := range call.Args {
+		f.expr(value{pkg: pkg, expr: arg})
+	}
+	return f.found
+}
+
+// A finder finds the models of a list. It follows variables, parameters and results to
+// what the program assigns to them.
+type finder struct {
+	program *program
+	seen    map[ast.Expr]bool
+	found   bool
+}
+
+// expr adds the models of an expression, which is a model or a slice of models.
+func (f *finder) expr(v value) {
+	e := ast.Unparen(v.expr)
+	if f.seen[e] {
+		return
+	}
+	f.seen[e] = true
+	if named := namedStruct(v.pkg.TypesInfo.TypeOf(e)); named != nil {
+		f.program.listed[path(named)] = true
+		f.found = true
+		return
+	}
+	switch e := e.(type) {
+	case *ast.CompositeLit:
+		for _, item := range e.Elts {
+			if pair, ok := item.(*ast.KeyValueExpr); ok {
+				item = pair.Value
+			}
+			f.expr(v.with(item))
+		}
+	case *ast.CallExpr:
+		f.call(v, e)
+	default:
+		for _, at := range f.program.places(v.with(e)) {
+			f.place(at)
+		}
+	}
+}
+
+// namedStruct returns the struct that a pointer or slice has as its elements, or nil.
+func namedStruct(t types.Type) *types.Named {
+	if t == nil {
+		return nil
+	}
+	named, ok := types.Unalias(element(t)).(*types.Named)
+	if !ok {
+		return nil
+	}
+	if _, ok := named.Underlying().(*types.Struct); !ok {
+		return nil
+	}
+	return named
+}
+
+// call adds the models that a call returns. A function that no loaded package declares,
+// such as append or slices.Concat, is taken to return its arguments.
+func (f *finder) call(v value, call *ast.CallExpr) {
+	if called := callee(v.pkg, call); called != nil {
+		results := called.Origin().Signature().Results()
+		if v.result >= results.Len() {
+			return
+		}
+		if at := placeOf(results.At(v.result)); len(f.program.values[at]) > 0 {
+			f.place(at)
+			return
+		}
+	}
+	for _, arg := range call.Args {
+		f.expr(v.with(arg))
+	}
+}
+
+// place adds the models of all values that are assigned to a place.
+func (f *finder) place(at place) {
+	for _, assigned := range f.program.values[at] {
+		f.expr(assigned)
+	}
+}

@@ -1,0 +1,96 @@
+package vet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/token"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/passes/inspect"
+	"golang.org/x/tools/go/ast/inspector"
+	"golang.org/x/tools/go/packages"
+)
+
+// load loads packages and their tests from source, and what they import from compiled
+// files. It runs the go command in the folder, so that the module there counts.
+func load(ctx context.Context, folder, tags string, patterns []string) ([]*packages.Package, error) {
+	config := &packages.Config{
+		Context: ctx,
+		Dir:     folder,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+			packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedTypesSizes | packages.NeedModule,
+		Fset:  token.NewFileSet(),
+		Tests: true,
+	}
+	if tags != "" {
+		config.BuildFlags = []string{"-tags=" + tags}
+	}
+	loaded, err := packages.Load(config, patterns...)
+	if err != nil {
+		return nil, fmt.Errorf("cannot load the packages, by the go command: %w", err)
+	}
+	var errs []error
+	for _, pkg := range loaded {
+		for _, err := range pkg.Errors {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("cannot load the packages: %w", errors.Join(errs...))
+	}
+	return loaded, nil
+}
+
+// analyze runs the rules on packages that know of each other, and returns the findings. A
+// file can belong to a package and to the package's test variant; its findings are
+// returned once.
+func analyze(loaded []*packages.Package) ([]finding, error) {
+	var found []finding
+	seen := map[finding]bool{}
+	all := passes(loaded)
+	p := learn(all)
+	p.complete = true
+	for _, base := range all {
+		base.ResultOf[keys] = p
+		for _, rule := range rules {
+			pass := *base
+			pass.Analyzer = rule
+			pass.Report = func(d analysis.Diagnostic) {
+				at := base.Fset.Position(d.Pos)
+				f := finding{rule.Name, base.Pkg.Path(), relative(at.Filename), at.Line, at.Column, d.Message}
+				if !seen[f] {
+					seen[f] = true
+					found = append(found, f)
+				}
+			}
+			if _, err := rule.Run(&pass); err != nil {
+				return nil, fmt.Errorf("rule %s in %s: %w", rule.Name, base.Pkg.Path(), err)
+			}
+		}
+	}
+	return found, nil
+}
+
+// passes returns a pass for each package but the main packages that go test writes.
+func passes(loaded []*packages.Package) (all []*analysis.Pass) {
+	for _, pkg := range loaded {
+		if !strings.HasSuffix(pkg.ID, ".test") {
+			all = append(all, passOf(pkg))
+		}
+	}
+	return all
+}
+
+// passOf returns the part of a pass that is the same for all rules.
+func passOf(pkg *packages.Package) *analysis.Pass {
+	return &analysis.Pass{
+		Fset:       pkg.Fset,
+		Files:      pkg.Syntax,
+		Pkg:        pkg.Types,
+		TypesInfo:  pkg.TypesInfo,
+		TypesSizes: pkg.TypesSizes,
+		ResultOf:   map[*analysis.Analyzer]any{inspect.Analyzer: inspector.New(pkg.Syntax)},
+	}
+}

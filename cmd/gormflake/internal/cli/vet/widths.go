@@ -1,0 +1,81 @@
+package vet
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ast/inspector"
+)
+
+// narrow reports conversions of a key to a type with fewer digits.
+var narrow = rule("narrow", "report keys that are converted to a type with fewer digits", func(pass *analysis.Pass, in *inspector.Inspector) {
+	p := programOf(pass)
+	for call := range inspector.All[*ast.CallExpr](in) {
+		to := conversionType(pass, call)
+		if to == nil || !isNarrow(pass, to) || pass.TypesInfo.Types[call].Value != nil {
+			continue
+		}
+		from := pass.TypesInfo.TypeOf(call.Args[0])
+		if from == nil || basicKind(from) == types.Invalid || isNarrow(pass, from) {
+			continue // the digits are lost before
+		}
+		if keys, ok := p.source(value{pkg: pass, expr: call.Args[0]}); ok {
+			pass.Reportf(call.Pos(), "%s has too few digits for %s: %s", to, p.name(keys), keepAdvice(from))
+		}
+	}
+})
+
+// keepAdvice returns what to do with a key instead of a conversion.
+func keepAdvice(t types.Type) string {
+	if isID(t) {
+		return "keep the ID, or use its String"
+	}
+	return "keep " + t.String()
+}
+
+// isNarrow reports whether t is a number that cannot hold every ID. A float64 keeps only
+// 53 bits, and an int has 32 bits on some platforms.
+func isNarrow(pass *analysis.Pass, t types.Type) bool {
+	kind := basicKind(t)
+	if kind == types.Int || kind == types.Uint || kind == types.Uintptr {
+		return pass.TypesSizes.Sizeof(t.Underlying()) < 8
+	}
+	return slices.Contains([]types.BasicKind{
+		types.Int8, types.Int16, types.Int32, types.Uint8, types.Uint16, types.Uint32, types.Float32, types.Float64,
+	}, kind)
+}
+
+// parseWidth reports texts that are parsed as a number of fewer than 64 bits and become
+// keys.
+var parseWidth = rule("parsewidth", "report keys that strconv reads with fewer than 64 bits", func(pass *analysis.Pass, in *inspector.Inspector) {
+	p := programOf(pass)
+	for call := range inspector.All[*ast.CallExpr](in) {
+		bits := parsedBits(pass, call)
+		keys, ok := p.intoKey[valueAt(call)]
+		if ok && bits < 64 {
+			pass.Reportf(call.Pos(), "%s reads %s with %d bits, and returns an error for larger keys: use 64 bits", callee(pass, call).Name(), p.name(keys), bits)
+		}
+	}
+})
+
+// parsedBits returns the bits that a call of strconv reads. It returns 64 for other calls,
+// and if the bits are not a constant.
+func parsedBits(pass *analysis.Pass, call *ast.CallExpr) int {
+	f := callee(pass, call)
+	bits := 0 // those of an int
+	switch {
+	case isFunc(f, "strconv", "Atoi"):
+	case isFunc(f, "strconv", "ParseInt", "ParseUint") && len(call.Args) == 3 && pass.TypesInfo.Types[call.Args[2]].Value != nil:
+		size, _ := constant.Int64Val(pass.TypesInfo.Types[call.Args[2]].Value)
+		bits = int(size)
+	default:
+		return 64
+	}
+	if bits == 0 {
+		bits = int(8 * pass.TypesSizes.Sizeof(types.Typ[types.Int]))
+	}
+	return bits
+}
