@@ -12,7 +12,8 @@
 //     before, and backward, to places whose numbers become keys.
 //
 // The rules are then short. widths.go has those for types and parsers with fewer than 64
-// bits, json.go those for JSON, values.go those for texts and for values of type any, and models.go
+// bits, literals.go those for keys that are written as a number, json.go those for JSON,
+// values.go those for texts and for values of type any, and models.go
 // those for models.
 //
 // The command loads all packages, in load.go, and learns one program from them, because
@@ -53,10 +54,19 @@ The exit code is 0 if nothing is found, 3 if something is, and 1 if a package ca
 be loaded.`
 
 // rules are all analyzers.
-var rules = []*analysis.Analyzer{plugin, list, foreignKey, parse, parseWidth, narrow, untyped, jsonMap, jsonString}
+var rules = []*analysis.Analyzer{plugin, list, foreignKey, parse, parseWidth, narrow, literal, seed, untyped, jsonMap, jsonString}
+
+// ruleNames returns the names of the rules.
+func ruleNames() (names []string) {
+	for _, r := range rules {
+		names = append(names, r.Name)
+	}
+	return names
+}
 
 type vetFlags struct {
 	tags string
+	skip []string
 	json bool
 }
 
@@ -72,10 +82,13 @@ func New() *cobra.Command {
 		Short: "Report in Go packages what loses digits of keys",
 		Long:  fmt.Sprintf(help, &list),
 		Example: `  gormflake vet ./...
-  gormflake vet --tags integration --json ./...`,
+  gormflake vet --tags integration --json ./...
+  gormflake vet --skip seed ./...`,
 		RunE: f.run,
 	}
 	cmd.Flags().StringVar(&f.tags, "tags", "", "build tags, with commas between them; also -tags, as the go command has it")
+	cmd.Flags().StringSliceVar(&f.skip, "skip", nil, "rules to leave out, with commas between them")
+	_ = cmd.RegisterFlagCompletionFunc("skip", cobra.FixedCompletions(ruleNames(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -107,6 +120,11 @@ type finding struct {
 
 // run prints the findings in the packages, or in those of the current folder and below.
 func (f *vetFlags) run(cmd *cobra.Command, packages []string) error {
+	for _, name := range f.skip {
+		if !slices.Contains(ruleNames(), name) {
+			return terminal.Usagef("--skip %s: no rule has this name; see %q", name, "gormflake vet --help")
+		}
+	}
 	if len(packages) == 0 {
 		packages = []string{"./..."}
 	}
@@ -127,6 +145,7 @@ func (f *vetFlags) vet(ctx context.Context, patterns []string) ([]finding, error
 		return nil, err
 	}
 	found, err := analyze(loaded)
+	found = slices.DeleteFunc(found, func(item finding) bool { return slices.Contains(f.skip, item.Rule) })
 	slices.SortFunc(found, func(a, b finding) int {
 		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, strings.Compare(a.Rule, b.Rule))
 	})

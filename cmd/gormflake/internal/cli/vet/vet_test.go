@@ -27,12 +27,14 @@ func TestVet(t *testing.T) {
 			"narrow/narrow.go:9:3: float64 has too few digits for an ID", "jsonstring/jsonstring.go:6:",
 		}},
 		{"tool of go vet", "testdata", []string{"go", "vet", "-vettool=" + program, "./..."}, clitest.Failed, []string{
-			"plugin/plugin.go:", "foreignkey/foreignkey.go:", "parse/parse.go:", "narrow/narrow.go:", "parsewidth/parsewidth.go:", "untyped/untyped.go:", "jsonmap/jsonmap.go:", "jsonstring/jsonstring.go:",
+			"plugin/plugin.go:", "foreignkey/foreignkey.go:", "parse/parse.go:", "narrow/narrow.go:", "parsewidth/parsewidth.go:", "literal/literal.go:", "seed/seed.go:", "untyped/untyped.go:", "jsonmap/jsonmap.go:", "jsonstring/jsonstring.go:",
 		}},
 		{"list in another package", "testdata", []string{program, "vet", "./shop/..."}, clitest.Findings, []string{
 			"shop/handlers/handlers.go:17:10: ParseUint reads a key of User with 32 bits", "shop/handlers/handlers.go:20:9: int32 has too few digits",
 			"shop/handlers/handlers.go:24:10: ParseUint reads a key of User with 32 bits",
 		}},
+		{"a rule is left out", "testdata", []string{program, "vet", "--skip", "narrow,seed", "./narrow"}, clitest.OK, nil},
+		{"what is no rule", "testdata", []string{program, "vet", "--skip", "wide", "./narrow"}, clitest.Usage, []string{"--skip wide: no rule has this name"}},
 		{"what is no package", "testdata", []string{program, "vet", "./none"}, clitest.Failed, []string{"gormflake: cannot load the packages: "}},
 		{"JSON", "testdata", []string{program, "vet", "--json", "./jsonstring"}, clitest.Findings, []string{`"rule": "jsonstring",`, `"file": "jsonstring/jsonstring.go",`, `"line": 6,`}},
 		{"without the tag", "testdata", []string{program, "vet", "./tagged"}, clitest.OK, nil},

@@ -1,0 +1,158 @@
+package vet
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ast/inspector"
+)
+
+// literal reports keys that are written as a number in code that is neither a test nor a
+// seed, unless a seed sets the key.
+var literal = rule("literal", "report keys that are written as a number, as in First(&user, 1)", func(pass *analysis.Pass, _ *inspector.Inspector) {
+	for _, l := range literals(pass) {
+		if !l.inSeed && !programOf(pass).setBySeed(l) {
+			pass.Reportf(l.expr.Pos(), "key %s of %s is written as a number, but new rows get large keys: find the row by another column, or set this key in the seed that creates it", l.number, l.model.name)
+		}
+	}
+})
+
+// seed reports keys that are written as a number in seeds and migrations. A seed often
+// sets the keys of many rows, of which it reports the first for each model.
+var seed = rule("seed", "report keys that are written as a number in seeds and migrations", func(pass *analysis.Pass, _ *inspector.Inspector) {
+	set := map[string]bool{} // the models and files that have been reported
+	for _, l := range literals(pass) {
+		id := l.model.path + " " + pass.Fset.File(l.expr.Pos()).Name()
+		switch {
+		case !l.inSeed:
+		case l.sets && !set[id]:
+			set[id] = true
+			pass.Reportf(l.expr.Pos(), "the seed sets keys of %s, here %s, which is right below 1,000,000, because no generator issues them: set the keys of all rows to which a number refers", l.model.name, l.number)
+		case l.sets:
+		case !programOf(pass).setBySeed(l):
+			pass.Reportf(l.expr.Pos(), "key %s of %s is written as a number in a seed or migration: set it in the row that the seed creates, below 1,000,000, or find the row by another column", l.number, l.model.name)
+		}
+	}
+})
+
+// A literalKey is a key that is written as a number.
+type literalKey struct {
+	expr   ast.Expr
+	number string
+	model  model
+	sets   bool // whether it is assigned to the key of a model
+	inSeed bool
+}
+
+// setBySeed reports whether a seed sets the key.
+func (p *program) setBySeed(l literalKey) bool {
+	for _, v := range p.values[l.model.keys()] {
+		if !v.query && literalNumber(v) == l.number && isSeed(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// literals returns the keys in a package that are written as a number and are assigned,
+// looked for or compared, in the order of the files.
+func literals(pass *analysis.Pass) (all []literalKey) {
+	p := programOf(pass)
+	add := func(v value, keys place, sets bool) {
+		if m, ok := p.models[keys]; ok && literalNumber(v) != "" && !isTest(v) {
+			all = append(all, literalKey{v.expr, literalNumber(v), m, sets, isSeed(v)})
+		}
+	}
+	for at, keys := range p.intoKey {
+		for _, v := range p.values[at] {
+			if v.pkg.Pkg == pass.Pkg {
+				add(v, keys, at == keys && !v.query)
+			}
+		}
+	}
+	for _, pair := range comparisons(pass) {
+		if keys, ok := p.source(pair[0]); ok {
+			add(pair[1], keys, false)
+		}
+	}
+	slices.SortFunc(all, func(a, b literalKey) int { return int(a.expr.Pos() - b.expr.Pos()) })
+	return all
+}
+
+// comparisons returns pairs of values that a package compares by ==, != or switch.
+func comparisons(pass *analysis.Pass) (pairs [][2]value) {
+	add := func(a, b ast.Expr) {
+		pairs = append(pairs, [2]value{{pkg: pass, expr: a}, {pkg: pass, expr: b}})
+	}
+	for node := range inspectorOf(pass).PreorderSeq((*ast.BinaryExpr)(nil), (*ast.SwitchStmt)(nil)) {
+		switch node := node.(type) {
+		case *ast.BinaryExpr:
+			if node.Op == token.EQL || node.Op == token.NEQ {
+				add(node.X, node.Y)
+				add(node.Y, node.X)
+			}
+		case *ast.SwitchStmt:
+			for _, clause := range node.Body.List {
+				for _, e := range clause.(*ast.CaseClause).List {
+					if node.Tag != nil {
+						add(node.Tag, e)
+					}
+				}
+			}
+		}
+	}
+	return pairs
+}
+
+// literalNumber returns the digits of a constant that a database assigns as a key, or "".
+// Larger constants are no such keys, because 2^22 is the number of an ID in its first
+// tick.
+func literalNumber(v value) string {
+	number := v.pkg.TypesInfo.Types[v.expr].Value
+	if number == nil || number.Kind() != constant.Int {
+		return ""
+	}
+	if n, exact := constant.Int64Val(number); !exact || n <= 0 || n >= 1<<22 {
+		return ""
+	}
+	return number.ExactString()
+}
+
+// seedName matches the names of packages, files, functions and types that seed or migrate
+// a database.
+var seedName = regexp.MustCompile(`(?i)seed|migrat|fixture|bootstrap|^init`)
+
+// isSeed reports whether an expression is in a seed or migration.
+func isSeed(v value) bool {
+	file := filepath.Base(v.pkg.Fset.File(v.expr.Pos()).Name())
+	if seedName.MatchString(v.pkg.Pkg.Name()) || seedName.MatchString(file) {
+		return true
+	}
+	cursor, ok := inspectorOf(v.pkg).Root().FindByPos(v.expr.Pos(), v.expr.End())
+	if !ok {
+		return false
+	}
+	for function := range cursor.Enclosing((*ast.FuncDecl)(nil)) {
+		decl := function.Node().(*ast.FuncDecl)
+		return seedName.MatchString(decl.Name.Name) || seedName.MatchString(receiverName(v.pkg, decl))
+	}
+	return false
+}
+
+// receiverName returns the name of the type of which a function is a method, or "".
+func receiverName(pass *analysis.Pass, decl *ast.FuncDecl) string {
+	f, ok := pass.TypesInfo.Defs[decl.Name].(*types.Func)
+	if !ok || f.Signature().Recv() == nil {
+		return ""
+	}
+	if named, ok := derefType(f.Signature().Recv().Type()).(*types.Named); ok {
+		return named.Obj().Name()
+	}
+	return ""
+}

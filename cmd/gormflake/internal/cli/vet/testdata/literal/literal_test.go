@@ -1,0 +1,3 @@
+package literal
+
+func literalInTest() *Order { return &Order{ID: 7} }
