@@ -49,3 +49,113 @@ var jsonString = rule("jsonstring", `report fields of IDs with the option ",stri
 		}
 	}
 })
+
+// jsonFloat reports numbers of JSON without types that become keys as a float64.
+var jsonFloat = rule("jsonfloat", "report keys that are taken out of JSON as a float64", func(pass *analysis.Pass, in *inspector.Inspector) {
+	p := programOf(pass)
+	report := func(at ast.Node, keys place) {
+		pass.Reportf(at.Pos(), "%s as a float64 keeps 53 bits, which are enough for JSSafeLayout alone: decode the JSON into a struct, or by Decoder.UseNumber", p.name(keys))
+	}
+	for node := range in.PreorderSeq((*ast.TypeAssertExpr)(nil), (*ast.CaseClause)(nil)) {
+		switch node := node.(type) {
+		case *ast.TypeAssertExpr:
+			if node.Type != nil && basicKind(pass.TypesInfo.TypeOf(node.Type)) == types.Float64 {
+				if keys, ok := p.intoKey[valueAt(node)]; ok {
+					report(node, keys)
+				}
+			}
+		case *ast.CaseClause:
+			variable, ok := pass.TypesInfo.Implicits[node].(*types.Var)
+			if !ok || basicKind(variable.Type()) != types.Float64 {
+				continue
+			}
+			if keys, ok := p.intoKey[placeOf(variable)]; ok {
+				report(node, keys)
+			}
+		}
+	}
+})
+
+// request reports fields of requests that become keys and cannot read every key.
+var request = rule("request", "report fields of requests that become keys, but cannot read them", func(pass *analysis.Pass, in *inspector.Inspector) {
+	p := programOf(pass)
+	for cursor := range in.Root().Preorder((*ast.Field)(nil)) {
+		f := cursor.Node().(*ast.Field)
+		if f.Tag == nil {
+			continue
+		}
+		tag := reflect.StructTag(strings.Trim(f.Tag.Value, "`"))
+		for _, name := range f.Names {
+			if variable, ok := pass.TypesInfo.Defs[name].(*types.Var); ok {
+				p.reportRequest(pass, variable, tag)
+			}
+		}
+	}
+})
+
+// reportRequest reports a field that reads a key from JSON or from a form. A types.ID is
+// a string in JSON, which no integer reads. In a form both are the same digits.
+func (p *program) reportRequest(pass *analysis.Pass, f *types.Var, tag reflect.StructTag) {
+	keys, ok := p.intoKey[placeOf(f)]
+	if !ok || basicKind(element(f.Type())) == types.Invalid || isID(element(f.Type())) {
+		return
+	}
+	name, options, isJSON := strings.Cut(tag.Get("json"), ",")
+	reads := name != "" && name != "-" || isJSON || tag.Get("form") != "" || tag.Get("uri") != ""
+	_, intoID := p.intoID[placeOf(f)]
+	switch {
+	case !reads:
+	case isNarrow(pass, element(f.Type())):
+		pass.Reportf(f.Pos(), "%s is read from a request as %s, which has too few digits for %s: use 64 bits, or the type of the key", f.Name(), f.Type(), p.name(keys))
+	case intoID && name != "" && name != "-" && !slices.Contains(strings.Split(options, ","), "string"):
+		pass.Reportf(f.Pos(), `%s becomes %s and is %s: JSON sends the key as the string "1", which this type cannot read: use types.ID`, f.Name(), p.name(keys), f.Type())
+	}
+}
+
+// claim reports fields of tokens and sessions that hold keys of type types.ID.
+var claim = rule("claim", "report fields of tokens and sessions that hold a types.ID, which old programs read", func(pass *analysis.Pass, in *inspector.Inspector) {
+	for spec := range inspector.All[*ast.TypeSpec](in) {
+		named, ok := pass.TypesInfo.Defs[spec.Name].(*types.TypeName)
+		if !ok {
+			continue
+		}
+		s, ok := named.Type().Underlying().(*types.Struct)
+		if !ok || !isClaims(named.Name(), s) {
+			continue
+		}
+		for i := range s.NumFields() {
+			programOf(pass).reportClaim(pass, s.Field(i), reflect.StructTag(s.Tag(i)))
+		}
+	}
+})
+
+// claimsName matches the names of structs that are kept in tokens or sessions.
+var claimsName = regexp.MustCompile(`(?i)(claims?|session|token|jwt)(data|info|payload)?$`)
+
+// isClaims reports whether a struct is kept in tokens or sessions, by its name or because
+// it embeds the claims of a library.
+func isClaims(name string, s *types.Struct) bool {
+	if claimsName.MatchString(name) {
+		return true
+	}
+	for f := range s.Fields() {
+		if f.Embedded() && strings.HasSuffix(f.Name(), "Claims") {
+			return true
+		}
+	}
+	return false
+}
+
+// reportClaim reports a field of a token or session that holds the key of a tagged model.
+func (p *program) reportClaim(pass *analysis.Pass, f *types.Var, tag reflect.StructTag) {
+	keys, ok := p.fromID[placeOf(f)]
+	if !ok || !f.Exported() || tag.Get("json") == "-" {
+		return
+	}
+	switch t := element(f.Type()); {
+	case isID(t):
+		pass.Reportf(f.Pos(), `%s puts the string "1" into tokens where old programs read the number 1 and answer 401: keep the number, id.Int64(), while old programs run, or use another name for the token`, f.Name())
+	case basicKind(t) != types.Invalid:
+		pass.Reportf(f.Pos(), `%s keeps %s as a number in tokens: tokens of old programs stay valid, but a types.ID here would write "1", to which old programs answer 401: keep the number while they run`, f.Name(), p.name(keys))
+	}
+}

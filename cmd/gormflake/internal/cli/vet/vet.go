@@ -13,7 +13,7 @@
 //
 // The rules are then short. widths.go has those for types and parsers with fewer than 64
 // bits, literals.go those for keys that are written as a number, json.go those for JSON,
-// values.go those for texts and for values of type any, and models.go
+// requests and tokens, values.go those for texts and for values of type any, and models.go
 // those for models.
 //
 // The command loads all packages, in load.go, and learns one program from them, because
@@ -54,7 +54,7 @@ The exit code is 0 if nothing is found, 3 if something is, and 1 if a package ca
 be loaded.`
 
 // rules are all analyzers.
-var rules = []*analysis.Analyzer{plugin, list, foreignKey, parse, parseWidth, narrow, literal, seed, untyped, jsonMap, jsonString}
+var rules = []*analysis.Analyzer{plugin, list, foreignKey, parse, parseWidth, narrow, literal, seed, untyped, jsonMap, jsonFloat, jsonString, request, claim}
 
 // ruleNames returns the names of the rules.
 func ruleNames() (names []string) {
@@ -83,7 +83,7 @@ func New() *cobra.Command {
 		Long:  fmt.Sprintf(help, &list),
 		Example: `  gormflake vet ./...
   gormflake vet --tags integration --json ./...
-  gormflake vet --skip seed ./...`,
+  gormflake vet --skip seed,claim ./...`,
 		RunE: f.run,
 	}
 	cmd.Flags().StringVar(&f.tags, "tags", "", "build tags, with commas between them; also -tags, as the go command has it")
