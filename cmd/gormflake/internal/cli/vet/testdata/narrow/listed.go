@@ -47,6 +47,8 @@ func idOf(u *User) uint { return u.ID }
 // keep converts keys to types that keep them, and numbers that are not keys of users.
 func keep(u User, c Card, country Country, setting Setting, page uint) []any {
 	total := u.ID + c.Count
+	copied := Country{}
+	copied.ID = u.ID
 	return []any{
 		int64(u.ID), uint64(c.UserID), int(u.ID), uint(int32(7)),
 		int32(country.ID), int32(country.Model.ID), int32(c.Count), int32(c.ID), int32(setting.ID), int32(page), int32(total), float64(len(u.Cards)),
