@@ -49,3 +49,14 @@ func price(value any) (total uint64) {
 	}
 	return total
 }
+
+// mixed makes a key of the integer alone.
+func mixed(db *gorm.DB, value any) (u User, price float64) {
+	switch v := value.(type) {
+	case float64:
+		price = v
+	case uint64:
+		db.First(&u, v)
+	}
+	return u, price
+}
