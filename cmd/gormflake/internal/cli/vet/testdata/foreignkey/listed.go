@@ -20,4 +20,11 @@ type Flag struct {
 	ShopCode int32
 }
 
+// Badge refers to another column of Shop than its key.
+type Badge struct {
+	ID   uint
+	Code int32
+	Shop *Shop `gorm:"foreignKey:Code;references:Code"`
+}
+
 var _ = gormflake.WithModels(&Shop{})
