@@ -83,12 +83,12 @@ func New() *cobra.Command {
 		Long:  fmt.Sprintf(help, &list),
 		Example: `  gormflake vet ./...
   gormflake vet --tags integration --json ./...
-  gormflake vet --skip seed,claim ./...`,
+  gormflake vet --skip-rules seed,claim ./...`,
 		RunE: f.run,
 	}
 	cmd.Flags().StringVar(&f.tags, "tags", "", "build tags, with commas between them; also -tags, as the go command has it")
-	cmd.Flags().StringSliceVar(&f.skip, "skip", nil, "rules to leave out, with commas between them")
-	_ = cmd.RegisterFlagCompletionFunc("skip", cobra.FixedCompletions(ruleNames(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringSliceVar(&f.skip, "skip-rules", nil, "rules to leave out, with commas between them")
+	_ = cmd.RegisterFlagCompletionFunc("skip-rules", cobra.FixedCompletions(ruleNames(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -122,7 +122,7 @@ type finding struct {
 func (f *vetFlags) run(cmd *cobra.Command, packages []string) error {
 	for _, name := range f.skip {
 		if !slices.Contains(ruleNames(), name) {
-			return terminal.Usagef("--skip %s: no rule has this name; see %q", name, "gormflake vet --help")
+			return terminal.Usagef("--skip-rules %s: no rule has this name; see %q", name, "gormflake vet --help")
 		}
 	}
 	if len(packages) == 0 {
