@@ -9,7 +9,7 @@ import (
 )
 
 // findImplementations connects the methods of interfaces that the packages call with the
-// methods that implement them, so that numbers are followed from one to the other.
+// methods that implement them, so that numbers are followed between them.
 func (p *program) findImplementations(packages []*analysis.Pass) {
 	methods := map[string][]*types.Func{} // the methods that the packages declare, by name
 	for _, pkg := range packages {

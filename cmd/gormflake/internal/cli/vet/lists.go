@@ -9,7 +9,7 @@ import (
 )
 
 // list reports lists of models that cannot be followed, because the other rules then do
-// not know the models. A package alone may take its list from another one.
+// not know the models. A package alone may take its list from another package.
 var list = rule("list", "report calls of WithModels whose models cannot be found", func(pass *analysis.Pass, in *inspector.Inspector) {
 	p := programOf(pass)
 	for call := range inspector.All[*ast.CallExpr](in) {

@@ -162,7 +162,7 @@ func (p *program) findModels(pkg *analysis.Pass) {
 	}
 }
 
-// addModel adds the model that a type declares, if it is one.
+// addModel adds a type, if it is a model.
 func (p *program) addModel(object types.Object) {
 	named, ok := object.(*types.TypeName)
 	if !ok {

@@ -5,16 +5,16 @@
 // number is a key, which a [program] knows. It is learned in three steps:
 //
 //   - lists.go finds the models that gormflake.WithModels lists, and models.go and types.go
-//     find their keys, those of tagged models, and the foreign keys that refer to them.
+//     find their keys, the keys of tagged models, and the foreign keys that refer to them.
 //   - flow.go records where numbers go: through variables, fields, parameters and results.
 //     queries.go records which numbers are arguments for a key in a query of GORM.
 //   - From the keys, these records are followed forward, to places whose numbers were keys
 //     before, and backward, to places whose numbers become keys.
 //
-// The rules are then short. widths.go has those for types and parsers with fewer than 64
-// bits, literals.go those for keys that are written as a number, json.go those for JSON,
-// requests and tokens, values.go those for texts and for values of type any, and models.go
-// those for models.
+// The rules are then short. The rules for types and parsers with fewer than 64 bits are in
+// widths.go, for keys that are written as a number in literals.go, for JSON, requests and
+// tokens in json.go, for texts and values of type any in values.go, and for models in
+// models.go.
 //
 // The command loads all packages, in load.go, and learns one program from them, because
 // the list of models, the models and the code that uses them are usually in different
@@ -118,7 +118,8 @@ type finding struct {
 	Text    string `json:"text"`
 }
 
-// run prints the findings in the packages, or in those of the current folder and below.
+// run prints the findings in the packages. By default it takes the packages of the current
+// folder and below.
 func (f *vetFlags) run(cmd *cobra.Command, packages []string) error {
 	for _, name := range f.skip {
 		if !slices.Contains(ruleNames(), name) {
