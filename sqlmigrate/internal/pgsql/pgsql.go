@@ -89,7 +89,7 @@ const maxReads = 5
 // internal error, Repeat calls read again, up to five times in all, because another session
 // has probably dropped an object in the meantime. A query finds the objects in its snapshot,
 // but functions such as pg_get_ruledef look an object up as it is now. If it no longer
-// exists, they fail with an internal error, such as "could not open relation with OID 36179".
+// exists, some fail with an internal error, such as "could not open relation with OID 36179".
 func Repeat[T any](read func() (T, error)) (result T, err error) {
 	for range maxReads {
 		if result, err = read(); State(err) != internalError {

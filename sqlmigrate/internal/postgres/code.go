@@ -15,11 +15,14 @@ import (
 // INSERT, with the triggers that call them, and the rules whose text contains INSERT,
 // except the rules _RETURN of views. The second column reports whether the server runs
 // the code by itself, which it does for triggers and rules. The last column is the schema of
-// the function, or of the table of a rule. It excludes the objects of the server and of
-// extensions (deptype 'e'), and disabled triggers and rules ('D'). The CASE prevents
-// pg_get_functiondef from being called for an aggregate, which would be an error.
+// the function. It is empty if the function has a search path of its own, and for a rule,
+// whose text has the schema of every table that is not in the search path of this session.
+// It excludes the objects of the server and of extensions (deptype 'e'), and disabled
+// triggers and rules ('D'). The CASE prevents pg_get_functiondef from being called for an
+// aggregate, which would be an error.
 const codesSQL = `
-SELECT coalesce(t.object, CASE f.prokind WHEN 'p' THEN 'procedure ' ELSE 'function ' END || f.oid::regprocedure), t.object IS NOT NULL, pg_get_functiondef(f.oid), n.nspname
+SELECT coalesce(t.object, CASE f.prokind WHEN 'p' THEN 'procedure ' ELSE 'function ' END || f.oid::regprocedure), t.object IS NOT NULL, pg_get_functiondef(f.oid),
+       CASE WHEN f.proconfig::text ~* 'search_path=' THEN '' ELSE n.nspname END
 FROM pg_catalog.pg_proc f
 JOIN pg_catalog.pg_namespace n ON n.oid = f.pronamespace
 JOIN pg_catalog.pg_language l ON l.oid = f.prolang
@@ -32,7 +35,7 @@ WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^p
                   WHERE d.classid = 'pg_catalog.pg_proc'::regclass AND d.objid = f.oid AND d.deptype = 'e')
   AND CASE WHEN f.prokind IN ('f', 'p') THEN pg_get_functiondef(f.oid) ~* '\minsert\M' END
 UNION ALL
-SELECT format('rule %s on %s', r.rulename, r.ev_class::regclass), true, pg_get_ruledef(r.oid), n.nspname
+SELECT format('rule %s on %s', r.rulename, r.ev_class::regclass), true, pg_get_ruledef(r.oid), ''
 FROM pg_catalog.pg_rewrite r
 JOIN pg_catalog.pg_class c ON c.oid = r.ev_class
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -95,21 +98,21 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	return codes, err
 }
 
-// readNamesakes returns the tables and views that have the name of a table of the trial, in
-// any schema.
+// readNamesakes returns the tables that have the name of a table of the trial, in any
+// schema. A view is left out, because an INSERT into it may go to a table of the trial.
 func (r *trial) readNamesakes(ctx context.Context) ([]plan.TableName, error) {
 	names := make([]string, len(r.copies))
 	for i, c := range r.copies {
 		names[i] = c.Name
 	}
-	return rows.Read[plan.TableName](ctx, r.tx, "SELECT n.nspname, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relname IN (SELECT json_array_elements_text($1::text::json))", asJSON(names))
+	return rows.Read[plan.TableName](ctx, r.tx, "SELECT n.nspname, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'f') AND c.relname IN (SELECT json_array_elements_text($1::text::json))", asJSON(names))
 }
 
 // isElsewhere reports whether an INSERT of an object in this schema is into a table that is
-// not in the trial. If the INSERT names no schema, and the object's own schema has a table of
-// the name, that is the table, because a schema for each tenant usually has tables and
-// functions of its own. Otherwise the search path of a session decides, so the table may be
-// in the trial.
+// not in the trial. schema is the schema of the object, or empty if it says nothing about its
+// tables. If the INSERT names no schema, and the object's schema has a table of the name,
+// that is the table, because a schema for each tenant usually has tables and functions of its
+// own. Otherwise the search path of a session decides, so the table may be in the trial.
 func (r *trial) isElsewhere(in sqltext.Insert, schema string, namesakes []plan.TableName) bool {
 	if in.Schema == "" {
 		if !slices.ContainsFunc(namesakes, func(t plan.TableName) bool { return t.Schema == schema && strings.EqualFold(t.Name, in.Table) }) {

@@ -156,7 +156,7 @@ func (r *trial) readCopies(ctx context.Context, f *engine.Findings) error {
 		t := &r.triggers[i]
 		c := *byOID[t.Table]                                                        // a further copy of the table, with this trigger
 		c.Screen, c.Partitions, c.UnrelatedChecks, c.trigger = "false", nil, nil, t // no condition replaces a trigger
-		written, ok := writtenBy(t, found)
+		written, ok := writtenBy(t, c.Name, found)
 		c.written = written
 		if t.CanBeTried && ok {
 			r.copies = append(r.copies, &c)
@@ -168,15 +168,19 @@ func (r *trial) readCopies(ctx context.Context, f *engine.Findings) error {
 }
 
 // writtenBy returns the tables that the trigger may write, because its function mentions
-// them. It returns false if copies cannot take their place, because the function names a
-// schema, or finds temporary tables last.
-func writtenBy(t *trigger, tables []tableCopy) (written []*tableCopy, ok bool) {
+// them. table is the name of the trigger's own table. writtenBy returns false if copies
+// cannot take the place of the tables, because the function names a schema, finds temporary
+// tables last, or needs an index.
+func writtenBy(t *trigger, table string, tables []tableCopy) (written []*tableCopy, ok bool) {
 	for i := range tables {
 		c := &tables[i]
+		if !c.Root || c.Name == "" || c.Name == table { // "" is a table that was not found
+			continue
+		}
 		named, qualified := t.mentions(c.Name)
 		switch {
-		case !c.Root || c.OID == t.Table || !named:
-		case qualified || t.TempLast:
+		case !named:
+		case qualified || t.TempLast || t.upserts():
 			return nil, false
 		case !slices.ContainsFunc(written, func(w *tableCopy) bool { return w.Name == c.Name }):
 			written = append(written, c)

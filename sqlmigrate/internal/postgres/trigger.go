@@ -13,14 +13,23 @@ type trigger struct {
 	CanBeTried         bool   // whether it can be tried
 }
 
+// columnOfRow matches a column of NEW or OLD, which may have the name of a table.
+var columnOfRow = regexp.MustCompile(`(?i)\b(new|old)\s*\.\s*("[^"]*"|\w+)`)
+
 // mentions returns whether the function of the trigger has the name of the table, and
 // whether it has the name with a schema.
 func (t *trigger) mentions(table string) (named, qualified bool) {
-	name := regexp.QuoteMeta(table)
-	named = regexp.MustCompile(`(?i)(^|\W)` + name + `($|\W)`).MatchString(t.Text)
-	qualified = regexp.MustCompile(`(?i)\.\s*"?` + name + `($|\W)`).MatchString(t.Text)
+	name, text := regexp.QuoteMeta(table), columnOfRow.ReplaceAllString(t.Text, "")
+	named = regexp.MustCompile(`(?i)(^|\W)` + name + `($|\W)`).MatchString(text)
+	qualified = regexp.MustCompile(`(?i)\.\s*"?` + name + `($|\W)`).MatchString(text)
 	return named, qualified
 }
+
+// upserts reports whether the function may have a clause ON CONFLICT, which needs an index
+// that the copies of the written tables do not have.
+func (t *trigger) upserts() bool { return onConflict.MatchString(t.Text) }
+
+var onConflict = regexp.MustCompile(`(?i)\bon\s+conflict\b`)
 
 // insertTriggersSQL returns the enabled row-level triggers for INSERT that can change or
 // refuse a row. In tgtype, bit 1 is FOR EACH ROW, bit 2 is BEFORE and bit 4 is INSERT.

@@ -19,6 +19,7 @@ func mistakes() []struct{ args, want string } {
 		{"gne", `unknown command "gne" for "gormflake"`},
 		{"--what", "unknown flag: --what; see \"gormflake --help\""},
 		{"aply", `unknown command "aply" for "gormflake" (did you mean migrate apply?)`},
+		{"reset 3", `unknown command "reset" for "gormflake" (did you mean workers reset?)`},
 		{"plan x", `unknown command "plan" for "gormflake" (did you mean migrate plan?)`},
 		{"-- gen", `unknown command "gen" for "gormflake"`},
 		{"version now", `"gormflake version" takes no arguments, got "now"`},

@@ -24,9 +24,9 @@ func Group(cmd *cobra.Command, args []string) error {
 // the argument may be something else, wish says so. The error suggests a command below cmd,
 // or else a command one level deeper, because a user may forget the command in between.
 func UnknownCommand(cmd *cobra.Command, argument, wish string) error {
-	suggestion := didYouMean(argument, "", namesBelow(cmd))
+	suggestion := didYouMean(argument, shownAs("", namesBelow(cmd)))
 	if suggestion == "" {
-		suggestion = didYouMeanBelow(argument, cmd.Commands())
+		suggestion = didYouMean(argument, deeper(cmd))
 	}
 	return terminal.Usagef("unknown command %q for %q%s%s; see %q", argument, cmd.CommandPath(), wish, suggestion, HelpOf(cmd))
 }
@@ -42,15 +42,24 @@ func namesBelow(cmd *cobra.Command) []string {
 	return names
 }
 
-// didYouMeanBelow returns a suggestion with the closest commands below the first group that
-// has any, or "" if no name is close.
-func didYouMeanBelow(text string, groups []*cobra.Command) string {
-	for _, group := range groups {
-		if suggestion := didYouMean(text, group.Name()+" ", namesBelow(group)); suggestion != "" {
-			return suggestion
-		}
+// deeper returns the commands below the commands below cmd.
+func deeper(cmd *cobra.Command) (found []choice) {
+	for _, group := range cmd.Commands() {
+		found = append(found, shownAs(group.Name()+" ", namesBelow(group))...)
 	}
-	return ""
+	return found
+}
+
+// A choice is a name that a user may have meant, and the text that a suggestion shows.
+type choice struct{ name, text string }
+
+// shownAs returns choices whose texts have a prefix before the name.
+func shownAs(prefix string, names []string) []choice {
+	choices := make([]choice, len(names))
+	for i, name := range names {
+		choices[i] = choice{name, prefix + name}
+	}
+	return choices
 }
 
 // HelpOf returns the command that prints the help of cmd.
@@ -64,26 +73,26 @@ func WrongFlag(cmd *cobra.Command, err error) error {
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" { // not a flag of one letter
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		suggestion = didYouMean(unknown.GetSpecifiedName(), "--", names)
+		suggestion = didYouMean(unknown.GetSpecifiedName(), shownAs("--", names))
 	}
 	return fmt.Errorf("%w%s; see %q", err, suggestion, HelpOf(cmd))
 }
 
-// didYouMean returns a suggestion with the closest names, or "" if no name is close.
-func didYouMean(text, prefix string, names []string) string {
+// didYouMean returns a suggestion with the closest choices, or "" if no name is close.
+func didYouMean(text string, choices []choice) string {
 	const farthest = 2 // a name at a larger distance is not a misspelling of the text
 	nearest, closest := farthest+1, []string(nil)
-	for _, name := range names {
-		d := distance(strings.ToLower(text), name)
-		if len(text) > 1 && strings.HasPrefix(name, text) { // an abbreviation is as good as a misspelling
+	for _, c := range choices {
+		d := distance(strings.ToLower(text), c.name)
+		if len(text) > 1 && strings.HasPrefix(c.name, text) { // an abbreviation is as good as a misspelling
 			d = min(d, farthest)
 		}
 		switch {
-		case d >= len(name): // such a name has no letter in common with the text
+		case d >= len(c.name): // such a name has no letter in common with the text
 		case d < nearest:
-			nearest, closest = d, []string{prefix + name}
+			nearest, closest = d, []string{c.text}
 		case d == nearest && d <= farthest:
-			closest = append(closest, prefix+name)
+			closest = append(closest, c.text)
 		}
 	}
 	if closest == nil {
