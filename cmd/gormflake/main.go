@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	// "gormflake vet" runs go vet, which runs this program again as its tool.
+	// "go vet -vettool=gormflake" runs this program as its tool.
 	if vet.IsTool(os.Args[1:]) {
 		vet.Tool()
 	}

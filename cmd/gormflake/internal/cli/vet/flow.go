@@ -51,11 +51,13 @@ type flows struct {
 	values map[place][]value
 	next   map[place][]place // the places to which a number goes
 	before map[place][]place // the places from which a number comes
+
+	results map[place]bool // the results of functions, which all callers share
 }
 
 // newFlows returns flows without an assignment.
 func newFlows() flows {
-	return flows{map[place][]value{}, map[place][]place{}, map[place][]place{}}
+	return flows{map[place][]value{}, map[place][]place{}, map[place][]place{}, map[place]bool{}}
 }
 
 // assign records that a value is assigned to a place.
@@ -83,17 +85,21 @@ func (p *program) connect(from, to place) {
 // holdsNumber reports whether a value of the type is a number, or holds numbers of one
 // type, as []int and map[string]int do.
 func holdsNumber(t types.Type) bool {
-	switch u := t.Underlying().(type) {
-	case *types.Basic:
-		return u.Info()&types.IsNumeric != 0
-	case *types.Pointer:
-		return holdsNumber(u.Elem())
-	case *types.Slice:
-		return holdsNumber(u.Elem())
-	case *types.Array:
-		return holdsNumber(u.Elem())
-	case *types.Map:
-		return holdsNumber(u.Elem())
+	for range maxDepth {
+		switch u := t.Underlying().(type) {
+		case *types.Basic:
+			return u.Info()&types.IsNumeric != 0
+		case *types.Pointer:
+			t = u.Elem()
+		case *types.Slice:
+			t = u.Elem()
+		case *types.Array:
+			t = u.Elem()
+		case *types.Map:
+			t = u.Elem()
+		default:
+			return false
+		}
 	}
 	return false
 }
@@ -226,6 +232,7 @@ func (p *program) called(v value, call *ast.CallExpr) (all []place) {
 			all = append(all, p.places(v.with(call.Args[i]))...)
 		}
 	}
+	p.results[result] = true
 	return append(all, result)
 }
 
@@ -409,7 +416,7 @@ func (p *program) recordArguments(pkg *analysis.Pass, call *ast.CallExpr) {
 	}
 	params := f.Origin().Signature().Params()
 	for i, arg := range call.Args {
-		if params.Len() == 0 || len(call.Args) == 1 && params.Len() > 1 {
+		if _, several := pkg.TypesInfo.TypeOf(arg).(*types.Tuple); several || params.Len() == 0 {
 			return // the arguments are the results of another call
 		}
 		param := params.At(min(i, params.Len()-1))
@@ -431,13 +438,15 @@ func (p *program) use(v value, keys place) {
 func reach(edges map[place][]place, start []place) map[place]place {
 	reached := map[place]place{}
 	for _, s := range start {
-		reached[s] = s
+		reached[s] = s // a start belongs to itself, even if another start reaches it
 	}
-	for queue := start; len(queue) > 0; queue = queue[1:] {
-		for _, to := range edges[queue[0]] {
-			if _, seen := reached[to]; !seen {
-				reached[to] = reached[queue[0]]
-				queue = append(queue, to)
+	for _, s := range start {
+		for queue := []place{s}; len(queue) > 0; queue = queue[1:] {
+			for _, to := range edges[queue[0]] {
+				if _, seen := reached[to]; !seen {
+					reached[to] = s
+					queue = append(queue, to)
+				}
 			}
 		}
 	}

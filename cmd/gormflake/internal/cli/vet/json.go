@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -43,7 +44,7 @@ var jsonString = rule("jsonstring", `report fields of IDs with the option ",stri
 		if f.Tag == nil || !isID(element(pass.TypesInfo.TypeOf(f.Type))) {
 			continue
 		}
-		_, options, _ := strings.Cut(reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json"), ",")
+		_, options, _ := strings.Cut(tagOf(f).Get("json"), ",")
 		if slices.Contains(strings.Split(options, ","), "string") {
 			pass.Reportf(f.Tag.Pos(), `remove ",string": an ID quotes itself, and some encoders would quote it twice`)
 		}
@@ -84,7 +85,7 @@ var request = rule("request", "report fields of requests that become keys, but c
 		if f.Tag == nil {
 			continue
 		}
-		tag := reflect.StructTag(strings.Trim(f.Tag.Value, "`"))
+		tag := tagOf(f)
 		for _, name := range f.Names {
 			if variable, ok := pass.TypesInfo.Defs[name].(*types.Var); ok {
 				p.reportRequest(pass, variable, tag)
@@ -120,7 +121,7 @@ var claim = rule("claim", "report fields of tokens and sessions that hold a type
 			continue
 		}
 		s, ok := named.Type().Underlying().(*types.Struct)
-		if !ok || !isClaims(named.Name(), s) {
+		if !ok || !isClaims(named.Name(), s) || isTable(s) {
 			continue
 		}
 		for i := range s.NumFields() {
@@ -152,10 +153,24 @@ func (p *program) reportClaim(pass *analysis.Pass, f *types.Var, tag reflect.Str
 	if !ok || !f.Exported() || tag.Get("json") == "-" {
 		return
 	}
-	switch t := element(f.Type()); {
-	case isID(t):
-		pass.Reportf(f.Pos(), `%s puts the string "1" into tokens where old programs read the number 1 and answer 401: keep the number, id.Int64(), while old programs run, or use another name for the token`, f.Name())
-	case basicKind(t) != types.Invalid:
-		pass.Reportf(f.Pos(), `%s keeps %s as a number in tokens: tokens of old programs stay valid, but a types.ID here would write "1", to which old programs answer 401: keep the number while they run`, f.Name(), p.name(keys))
+	if isID(element(f.Type())) {
+		pass.Reportf(f.Pos(), `%s puts %s into tokens as the string "1", where old programs read the number 1 and answer 401: keep the number, id.Int64(), while old programs run, or use another name for the token`, f.Name(), p.name(keys))
 	}
+}
+
+// isTable reports whether a struct is a model of GORM, such as a table of sessions.
+func isTable(s *types.Struct) bool {
+	for i := range s.NumFields() {
+		tag := reflect.StructTag(s.Tag(i))
+		if f := s.Field(i); tag.Get("gorm") != "" || tag.Get("snowflake") != "" || f.Embedded() && f.Name() == "Model" {
+			return true
+		}
+	}
+	return false
+}
+
+// tagOf returns the tag of a field, which has one.
+func tagOf(f *ast.Field) reflect.StructTag {
+	text, _ := strconv.Unquote(f.Tag.Value) // the parser has accepted the literal
+	return reflect.StructTag(text)
 }

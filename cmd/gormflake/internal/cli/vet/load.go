@@ -31,10 +31,17 @@ func load(ctx context.Context, folder, tags string, patterns []string) ([]*packa
 	if err != nil {
 		return nil, fmt.Errorf("cannot load the packages, by the go command: %w", err)
 	}
+	if len(loaded) == 0 {
+		return nil, fmt.Errorf("no package matches %s: run vet in the folder of a Go module", strings.Join(patterns, " "))
+	}
 	var errs []error
+	seen := map[string]bool{} // because the test variant of a package repeats its errors
 	for _, pkg := range loaded {
 		for _, err := range pkg.Errors {
-			errs = append(errs, err)
+			if !seen[err.Error()] {
+				seen[err.Error()] = true
+				errs = append(errs, err)
+			}
 		}
 	}
 	if len(errs) > 0 {

@@ -23,7 +23,9 @@ type program struct {
 	shared map[place]bool   // fields of embedded structs that are the key of a model
 	column map[string]place // the columns of foreign keys, as path.Name.column, with the keys that they hold
 
-	returned map[place][]int // the parameters that a function returns as a result
+	// returned has the parameters that a function returns as a result. The first recording
+	// fills it, and the second one reads it, so it is not a part of flows.
+	returned map[place][]int
 
 	fromKey, intoKey map[place]place // places whose numbers come from keys, or become keys
 	fromID, intoID   map[place]place // the same for keys of type types.ID alone
@@ -210,7 +212,7 @@ func (p *program) findForeignKeys(pkg *analysis.Pass) {
 			continue
 		}
 		for _, f := range m.fields {
-			if to, ok := p.named(f.Name()); ok && f.Var != m.key {
+			if to, ok := p.named(m, f.Name()); ok && f.Var != m.key {
 				p.addForeignKey(m, f, to)
 			}
 		}
@@ -232,14 +234,22 @@ func (p *program) addForeignKey(owner model, f field, to model) {
 	p.column[owner.path+"."+column] = to.keys()
 }
 
-// named returns the model to which a field refers by its name, as OrderID refers to Order.
-func (p *program) named(field string) (to model, ok bool) {
-	for _, m := range p.models {
-		if strings.EqualFold(field, m.name+m.key.Name()) {
+// named returns the model to which a field of the owner refers by its name, as OrderID
+// refers to Order. If several models have the name, it prefers the owner's package.
+func (p *program) named(owner model, field string) (to model, ok bool) {
+	for _, at := range slices.SortedFunc(maps.Keys(p.models), byName) {
+		m := p.models[at]
+		if !strings.EqualFold(field, m.name+m.key.Name()) {
+			continue
+		}
+		if strings.TrimSuffix(m.path, m.name) == strings.TrimSuffix(owner.path, owner.name) {
 			return m, true
 		}
+		if !ok {
+			to, ok = m, true
+		}
 	}
-	return model{}, false
+	return to, ok
 }
 
 // name returns the name of the model whose keys are at a place.
@@ -251,13 +261,14 @@ func (p *program) name(keys place) string {
 }
 
 // source returns the keys from which the number of an expression comes, or that it
-// becomes.
+// becomes. That another caller of a function makes a key of the result says nothing about
+// this call, because a getter such as c.GetInt returns many kinds of numbers.
 func (p *program) source(v value) (keys place, ok bool) {
 	for _, at := range p.places(v) {
 		if keys, ok = p.fromKey[at]; ok {
 			return keys, true
 		}
-		if keys, ok = p.intoKey[at]; ok {
+		if keys, ok = p.intoKey[at]; ok && !p.results[at] {
 			return keys, true
 		}
 	}

@@ -94,7 +94,8 @@ func (p *program) placeholders(m model, query string, args []ast.Expr) (found []
 func (p *program) columnKeys(m model, column string) (keys place, ok bool) {
 	column = strings.NewReplacer("`", "", `"`, "").Replace(column)
 	if i := strings.LastIndexByte(column, '.'); i >= 0 {
-		if !strings.Contains(column[:i], columnName(m.name)) {
+		segments := strings.Split(column[:i], ".") // a table, perhaps with its schema
+		if segments[len(segments)-1] != (schema.NamingStrategy{}).TableName(m.name) {
 			return place{}, false // a column of another table
 		}
 		column = column[i+1:]

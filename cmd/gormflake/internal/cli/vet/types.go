@@ -50,14 +50,22 @@ func basicKind(t types.Type) types.BasicKind {
 	return types.Invalid
 }
 
+// maxDepth is how many pointers, slices and maps are unwrapped, because a type such as
+// type Tree []Tree never ends.
+const maxDepth = 8
+
 // element returns the type without its pointers and slices, for example Order for
 // []*Order.
 func element(t types.Type) types.Type {
-	switch u := t.Underlying().(type) {
-	case *types.Pointer:
-		return element(u.Elem())
-	case *types.Slice:
-		return element(u.Elem())
+	for range maxDepth {
+		switch u := t.Underlying().(type) {
+		case *types.Pointer:
+			t = u.Elem()
+		case *types.Slice:
+			t = u.Elem()
+		default:
+			return t
+		}
 	}
 	return t
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// The program works both as a command, "gormflake vet", which runs go vet, and as the tool
-// that go vet runs with -vettool. With -vettool the exit code is that of go vet. The
-// command reports nothing in the repository's examples.
+// The program works both as a command, "gormflake vet", and as the tool that go vet runs
+// with -vettool. With -vettool the exit code is that of go vet. The command reports nothing in the repository's examples.
 func TestVet(t *testing.T) {
 	t.Parallel()
 	program := clitest.Build(t)
@@ -24,7 +23,7 @@ func TestVet(t *testing.T) {
 	}{
 		{"own examples", "../../../../../examples", []string{program, "vet"}, clitest.OK, nil},
 		{"findings", "testdata", []string{program, "vet", "./narrow", "./jsonstring"}, clitest.Findings, []string{
-			"narrow/narrow.go:9:3: float64 has too few digits for an ID", "jsonstring/jsonstring.go:6:",
+			"narrow/narrow.go:9:3: float64 keeps 53 bits of an ID", "jsonstring/jsonstring.go:6:",
 		}},
 		{"tool of go vet", "testdata", []string{"go", "vet", "-vettool=" + program, "./..."}, clitest.Failed, []string{
 			"plugin/plugin.go:", "foreignkey/foreignkey.go:", "parse/parse.go:", "narrow/narrow.go:", "parsewidth/parsewidth.go:", "literal/literal.go:", "seed/seed.go:", "jsonfloat/jsonfloat.go:", "request/request.go:", "claim/claim.go:", "untyped/untyped.go:", "jsonmap/jsonmap.go:", "jsonstring/jsonstring.go:",
@@ -34,6 +33,7 @@ func TestVet(t *testing.T) {
 			"shop/handlers/handlers.go:24:10: ParseUint reads a key of User with 32 bits",
 		}},
 		{"a rule is left out", "testdata", []string{program, "vet", "--skip-rules", "narrow,seed", "./narrow"}, clitest.OK, nil},
+		{"no package", "testdata", []string{program, "vet", "./nothing/..."}, clitest.Failed, []string{"./nothing/..."}},
 		{"an unknown rule", "testdata", []string{program, "vet", "--skip-rules", "wide", "./narrow"}, clitest.Usage, []string{"--skip-rules wide: no rule has this name"}},
 		{"what is no package", "testdata", []string{program, "vet", "./none"}, clitest.Failed, []string{"gormflake: cannot load the packages: "}},
 		{"JSON", "testdata", []string{program, "vet", "--json", "./jsonstring"}, clitest.Findings, []string{`"rule": "jsonstring",`, `"file": "jsonstring/jsonstring.go",`, `"line": 6,`}},

@@ -1,6 +1,7 @@
 package vet
 
 import (
+	"fmt"
 	"go/ast"
 	"go/constant"
 	"go/types"
@@ -23,7 +24,11 @@ var narrow = rule("narrow", "report keys that are converted to a type with fewer
 			continue // the digits are lost before
 		}
 		if keys, ok := p.source(value{pkg: pass, expr: call.Args[0]}); ok {
-			pass.Reportf(call.Pos(), "%s has too few digits for %s: %s", to, p.name(keys), keepAdvice(from))
+			problem := fmt.Sprintf("%s has too few digits for %s", to, p.name(keys))
+			if basicKind(to) == types.Float64 {
+				problem = fmt.Sprintf("%s keeps 53 bits of %s, which are enough for JSSafeLayout alone", to, p.name(keys))
+			}
+			pass.Reportf(call.Pos(), "%s: %s", problem, keepAdvice(from))
 		}
 	}
 })

@@ -36,7 +36,7 @@ func lose(db *gorm.DB, u User, c Card, wanted uint) []any {
 	return []any{
 		int32(u.ID),              // want `int32 has too few digits for a key of User: keep uint`
 		uint32(u.Model.ID),       // want `uint32 has too few digits for a key of User`
-		float64(int64(c.UserID)), // want `float64 has too few digits for a key of User: keep int64`
+		float64(int64(c.UserID)), // want `float64 keeps 53 bits of a key of User, which are enough for JSSafeLayout alone: keep int64`
 		float32(id),              // want `float32 has too few digits for a key of User`
 		int16(wanted),            // want `int16 has too few digits for a key of User`
 	}
