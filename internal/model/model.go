@@ -9,49 +9,51 @@
 //
 // # A new tag option
 //
-//   - parseTag (tag.go) reads the option, rejects it where it has no meaning, and lists it
-//     in its messages. column.go applies it to columns, and group.go only if it changes
-//     or rejects the IDs that a generator returns. If it changes the stored form of a key, reference.go must
-//     check it for foreign keys. The command "gormflake vet" parses tags itself
-//     (cmd/gormflake/internal/cli/vet/types.go), so it must know a new role, such as pk.
-//   - An option that rejects IDs of the generator is complete in checkIDs (group.go), which
-//     [Set.Generate] calls before any row changes. It knows the group and not the column.
-//   - An option that only changes which IDs a column gets is complete in [Group.Fill] and
-//     [Set.Generate]. If the generator may then be called more often, the comments
-//     of Assign, CopySource and doc.go in the root say how often, and so do fill.go and
-//     keys.go of internal/fill.
-//   - For other options, the code for rows is in internal/fill (keys.go fills the rows or maps of a statement,
-//     rows.go counts and sets the keys of rows, maps.go handles maps, select.go decides on
-//     Select and Omit, checkkeys.go checks rows before the INSERT). internal/tree for Assign
-//     (link.go, count.go, keys.go) changes only if the option changes the result of
-//     [Group.Needs] in any statement, or how foreign keys copy them. Package copyrows calls fill.
-//     An option that rejects keys that are set must know that Create cannot tell a key of
-//     the program from a key that Assign, CopySource or an earlier create has set, and that
-//     GORM also creates existing rows with their keys, in relations and in Save.
-//     Rows of a group with [Group.Plain] are filled without the methods of [Column], so
-//     newGroups must leave Plain nil for a column that the option treats otherwise.
-//   - Upserts find existing rows by a tagged column (identifier in returning.go, find.go,
-//     prepare.go, upsertreport.go and confirm.go of internal/fill), so an option by which a
-//     column may be empty changes them. An option that names another field finds it in
-//     newColumn.
-//   - internal/check changes only if the option needs another type or constraint of the
-//     column in the database, or leaves keys to the database. It checks widths in column.go
-//     and columntype.go, foreign keys in check.go, and counters in counter.go and column.go.
-//     Change live.go only for a property that the catalog must give.
-//   - If the tag gets a new role, the messages that tell a user which tag to write are in
-//     column.go and listed.go here, guard.go of internal/guard (primary keys only), and
-//     build.go and count.go of internal/tree.
-//   - If it changes what errors call a column, rowError, checkOmitted and checkSent of
-//     internal/fill and ModifyStatement of internal/guard name the column.
-//   - Tests are in each of these packages, and, if rows behave differently, in hooks_test.go
-//     of the root (every way GORM creates a row, on all databases, with the models of
-//     internal/test/plugintest).
-//     tag_test.go here, and serials_errors_test.go of internal/fill, have models in which the
-//     tag is wrong. internal/test/docstest/messages_test.go provokes the errors that
-//     docs/guarantees.md quotes.
-//   - The tag is documented in doc.go of the root and in the tables of both READMEs, in
-//     docs/gorm.md if rows behave differently, and in docs/testing.md if the keys 1, 2, 3 of
-//     package gormflaketest do not satisfy the option.
+// Every option changes these files:
+//
+//   - tag.go: parseOption reads the option, rejects it where it has no meaning, and lists it
+//     in its messages. column.go: newColumn copies it to the [Column].
+//   - tag_test.go, and serials_errors_test.go of internal/fill, which have models in which
+//     the tag is wrong.
+//   - doc.go of the root, and the tables of both READMEs.
+//
+// Further places depend on the effect of the option:
+//
+//   - It rejects IDs of the generator: checkIDs (group.go), which [Set.Generate] calls before
+//     any row changes. It knows the group and not the column.
+//   - It changes which IDs a column gets: [Group.Fill] and [Set.Generate]. If the generator
+//     may then be called more often, the comments of Assign, CopySource and doc.go in the
+//     root say how often, and so do fill.go and keys.go of internal/fill.
+//   - It changes how rows are filled: internal/fill, where keys.go fills the rows or maps of a
+//     statement, rows.go counts and sets the keys of rows, maps.go converts maps to structs
+//     and back, select.go decides on Select and Omit, and checkkeys.go checks rows before the
+//     INSERT. Package copyrows calls fill. Then newGroups (group.go) must leave [Group.Plain]
+//     nil for the column, because such a group is filled without the methods of [Column].
+//   - It acts on each key that is set, or changes the result of [Group.Needs] or how foreign
+//     keys copy keys: also internal/tree, for Assign. visitRow (keys.go) sets a key, and
+//     visitLink may replace it afterwards; link.go and count.go find links and count IDs.
+//   - It rejects keys that are set: Create cannot tell a key of the program from a key that
+//     Assign, CopySource or an earlier create has set, and GORM also creates existing rows
+//     with their keys, in relations and in Save.
+//   - It lets a column be empty: upserts find existing rows by a tagged column (identifier in
+//     returning.go, find.go, prepare.go, upsertreport.go and confirm.go of internal/fill).
+//   - It changes the stored form of a key: reference.go, for foreign keys.
+//   - It needs another type or constraint of the column in the database, or leaves keys to
+//     the database: internal/check, which checks widths in column.go and columntype.go,
+//     foreign keys in check.go, and counters in counter.go and column.go. Change live.go only
+//     for a property that the catalog must give.
+//   - It is a new role, such as pk: the command "gormflake vet" parses tags itself
+//     (cmd/gormflake/internal/cli/vet/types.go). Messages that tell a user which tag to write
+//     are in column.go and listed.go here, guard.go of internal/guard (primary keys only),
+//     and build.go and count.go of internal/tree.
+//   - It changes what errors call a column: rowError, checkOmitted and checkSent of
+//     internal/fill, and ModifyStatement of internal/guard.
+//   - It names another field: newColumn finds the field.
+//   - Rows behave differently: hooks_test.go of the root (every way GORM creates a row, on
+//     all databases, with the models of internal/test/plugintest), a test in each changed
+//     package, and docs/gorm.md. If docs/guarantees.md quotes an error of the option,
+//     internal/test/docstest/messages_test.go provokes it. If the keys 1, 2, 3 of package
+//     gormflaketest do not satisfy the option, docs/testing.md says so.
 //
 // # A new Go type for keys
 //
