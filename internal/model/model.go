@@ -20,7 +20,8 @@
 // Further places depend on the effect of the option:
 //
 //   - It rejects IDs of the generator: checkIDs (group.go), which [Set.Generate] calls before
-//     any row changes. It knows the group and not the column.
+//     any row gets an ID of the group. It knows the columns of the group, but not which of
+//     them gets which ID. Test it as TestSerialGeneratorBreaksContract of internal/fill does.
 //   - It changes which IDs a column gets: [Group.Fill] and [Set.Generate]. If the generator
 //     may then be called more often, the comments of Assign, CopySource and doc.go in the
 //     root say how often, and so do fill.go and keys.go of internal/fill.
@@ -49,7 +50,7 @@
 //   - It changes what errors call a column: rowError, checkOmitted and checkSent of
 //     internal/fill, and ModifyStatement of internal/guard.
 //   - It names another field: newColumn finds the field.
-//   - Rows behave differently: hooks_test.go of the root (every way GORM creates a row, on
+//   - Rows get or store other values: hooks_test.go of the root (every way GORM creates a row, on
 //     all databases, with the models of internal/test/plugintest), a test in each changed
 //     package, and docs/gorm.md. If docs/guarantees.md quotes an error of the option,
 //     internal/test/docstest/messages_test.go provokes it. If the keys 1, 2, 3 of package
