@@ -24,7 +24,9 @@
 //     them gets which ID. Test it as TestSerialGeneratorBreaksContract of internal/fill does.
 //   - It changes which IDs a column gets: [Group.Fill] and [Set.Generate]. If the generator
 //     may then be called more often, the comments of Assign, CopySource and doc.go in the
-//     root say how often, and so do fill.go and keys.go of internal/fill.
+//     root say how often, and so do fill.go and keys.go of internal/fill. If the column gets
+//     only some of the generator's IDs, docs/guarantees.md and docs/engines.md promise too
+//     much about the low bits of keys.
 //   - It changes how rows are filled: internal/fill, where keys.go fills the rows or maps of a
 //     statement, rows.go counts and sets the keys of rows, maps.go converts maps to structs
 //     and back, select.go decides on Select and Omit, and checkkeys.go checks rows before the
