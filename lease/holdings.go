@@ -77,8 +77,7 @@ func (h *holdings) currentLocked() *heldWorker {
 // readyGrant returns a grant that reaches beyond need, in Unix milliseconds, for a
 // generator that issues under inUse, or under no grant yet if that is nil. It returns an
 // error if there can be no such grant. If the caller has to ask the store, both results are
-// nil.
-// During an outage it returns the outage's error without asking, because additional
+// nil. During an outage it returns the outage's error without asking, because additional
 // attempts would only load a store that is in trouble. It then records need for the end
 // of the outage.
 func (h *holdings) readyGrant(inUse *snowflake.Grant, need int64) (*snowflake.Grant, error) {

@@ -57,9 +57,9 @@ var foreignKeys = map[string][][2]string{
 // A foreignScript is a script of testdata/foreign, for one dialect. {a} and {b} in its
 // statements are keys of today.
 type foreignScript struct {
-	create []string // create the tables, with their rows and the application's own code
-	after  []string // are what the application does after the move; each SELECT must return a row
-	back   []string // delete the rows that after has added
+	create []string // creates the tables, with their rows and the application's own code
+	after  []string // uses the tables as the application does after the move; each SELECT must return a row
+	back   []string // deletes the rows that after has added
 }
 
 // readForeign reads a script. A line that begins with a dialect and a colon is for this
@@ -121,8 +121,8 @@ func TestForeignSchemas(t *testing.T) {
 	}
 }
 
-// moveThereAndBack creates the schema, moves it, does what the application does afterwards,
-// and takes the move back.
+// moveThereAndBack creates the schema, moves it, uses it as the application does, and takes
+// the move back.
 func moveThereAndBack(t *testing.T, db *gorm.DB, script foreignScript, references [][2]string) {
 	t.Helper()
 	migratetest.Run(t, db, script.create...)

@@ -49,7 +49,7 @@
 //     (cmd/gormflake/internal/cli/vet/types.go). Messages that tell a user which tag to write
 //     are in column.go and listed.go here, guard.go of internal/guard (primary keys only),
 //     and build.go and count.go of internal/tree.
-//   - It changes what errors call a column: rowError, checkOmitted and checkSent of
+//   - It changes the name of a column in errors: rowError, checkOmitted and checkSent of
 //     internal/fill, and ModifyStatement of internal/guard.
 //   - It names another field: newColumn finds the field.
 //   - Rows get or store other values: hooks_test.go of the root (every way GORM creates a row, on

@@ -179,9 +179,9 @@ func (r *trialRun) rejects(ctx context.Context, i int, t plan.Table, column stri
 
 // decide judges a key from the errors of several rows. Each element of combinations holds
 // first the error of a row with the key, and then the errors of the same row with small
-// keys. The key is accepted if one of the rows with the key has reached the table. Otherwise, failure is the
-// error of a row that is accepted with a small key. If there is no such row, failure is
-// nil, because the cause of the errors is unknown.
+// keys. The key is accepted if one of the rows with the key has reached the table.
+// Otherwise, failure is the error of a row that is accepted with a small key. If there is
+// no such row, failure is nil, because the cause of the errors is unknown.
 func decide(combinations [][]error) (accepts bool, failure error) {
 	for _, refusals := range combinations {
 		if reachedTable(refusals[0]) {

@@ -172,12 +172,13 @@ func (r *trial) readCopies(ctx context.Context, f *engine.Findings) error {
 // cannot take the place of the tables, because the function names a schema, finds temporary
 // tables last, or needs an index.
 func writtenBy(t *trigger, table string, tables []tableCopy) (written []*tableCopy, ok bool) {
+	text := columnOfRow.ReplaceAllString(t.Text, "")
 	for i := range tables {
 		c := &tables[i]
 		if !c.Root || c.Name == "" || c.Name == table { // "" is a table that was not found
 			continue
 		}
-		named, qualified := t.mentions(c.Name)
+		named, qualified := mentions(text, c.Name)
 		switch {
 		case !named:
 		case qualified || t.TempLast || t.upserts():

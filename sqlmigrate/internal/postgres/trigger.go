@@ -1,6 +1,9 @@
 package postgres
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
 
 // A trigger is a row-level trigger that fires for INSERT.
 type trigger struct {
@@ -16,10 +19,13 @@ type trigger struct {
 // columnOfRow matches a column of NEW or OLD, which may have the name of a table.
 var columnOfRow = regexp.MustCompile(`(?i)\b(new|old)\s*\.\s*("[^"]*"|\w+)`)
 
-// mentions returns whether the function of the trigger has the name of the table, and
-// whether it has the name with a schema.
-func (t *trigger) mentions(table string) (named, qualified bool) {
-	name, text := regexp.QuoteMeta(table), columnOfRow.ReplaceAllString(t.Text, "")
+// mentions returns whether the text of a function has the name of the table, and whether it
+// has the name with a schema. The text is without the columns of NEW and OLD.
+func mentions(text, table string) (named, qualified bool) {
+	if !strings.Contains(strings.ToLower(text), strings.ToLower(table)) {
+		return false, false // as nearly always, without the cost of compiling the expressions
+	}
+	name := regexp.QuoteMeta(table)
 	named = regexp.MustCompile(`(?i)(^|\W)` + name + `($|\W)`).MatchString(text)
 	qualified = regexp.MustCompile(`(?i)\.\s*"?` + name + `($|\W)`).MatchString(text)
 	return named, qualified

@@ -15,9 +15,10 @@
 //     [Refuses] of this package, and the wrong clocks if the store is a lease.Clock.
 //     Torture loses answers and wants owners in plain text on the wire.
 //   - internal/test/testserver (engines.go, a constructor, require.go) and
-//     internal/test/testdb, with tests; its cluster in internal/test/testcluster, and a TestCluster by
-//     [Failovers]; .ci/run and .github/workflows/ci.yml; GORMFLAKE_TEST_REQUIRE in
-//     CONTRIBUTING.md; its version, and its row in docs/engines.md.
+//     internal/test/testdb, with tests; its cluster in internal/test/testcluster, and a
+//     TestCluster by [Failovers]; .ci/run and .github/workflows/ci.yml;
+//     GORMFLAKE_TEST_REQUIRE in CONTRIBUTING.md; its version, and its row in
+//     docs/engines.md.
 //   - .ci/release (libraries), consumer_test.go, the imports of
 //     internal/test/docstest/pages_test.go, the error errNoStore in lease/store.go,
 //     docs/clusters.md, docs/cli.md, internal/test/docstest/evidence.md.

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// A place is where a program keeps a number: a variable, parameter, result or field, or
+// A place is a variable, parameter, result or field in which a program keeps a number, or
 // the value of an expression. It is identified by its declaration or position, because a
 // package and its test variant have different objects for the same declaration. The kind
 // distinguishes the variables of the clauses of a type switch, which have one position.
@@ -44,8 +44,8 @@ type value struct {
 	query  bool // whether the place is the keys of a model, of which a query looks for one
 }
 
-// flows records the assignments of the packages: in assignments and declarations, by
-// arguments and results of calls, in composite literals and by range. It looks at each
+// flows records the assignments of the packages, which assignments, declarations, calls,
+// return statements, composite literals and range statements make. It looks at each
 // assignment alone, not at the order in which they happen.
 type flows struct {
 	values map[place][]value
@@ -201,7 +201,8 @@ func (p *program) elements(v value, lit *ast.CompositeLit) (all []place) {
 	return all
 }
 
-// called returns the places from which the result of a call or conversion comes.
+// called returns the places from which the result of a call or conversion comes. It records
+// the result of the function, which all callers share, in p.results.
 func (p *program) called(v value, call *ast.CallExpr) (all []place) {
 	if conversionType(v.pkg, call) != nil {
 		return p.places(v.with(call.Args[0]))
@@ -315,7 +316,7 @@ func (p *program) recordReturn(pkg *analysis.Pass, cursor inspector.Cursor, node
 	}
 }
 
-// recordResult records that a function returns a value as one of its results. A parameter
+// recordResult records that a function returns a value as a result. A parameter
 // that it returns goes to the result of each call alone, by [program.called], because
 // other callers have other arguments.
 func (p *program) recordResult(f *types.Func, result *types.Var, v value) {
@@ -363,7 +364,7 @@ func (p *program) recordFields(pkg *analysis.Pass, lit *ast.CompositeLit) {
 }
 
 // fieldValues yields the fields that the composite literal of a struct sets, with their
-// values. It yields nothing for other literals.
+// values. Other literals have no fields.
 func fieldValues(info *types.Info, lit *ast.CompositeLit) iter.Seq2[*types.Var, ast.Expr] {
 	return func(yield func(*types.Var, ast.Expr) bool) {
 		s, ok := derefType(info.TypeOf(lit)).Underlying().(*types.Struct)

@@ -33,7 +33,7 @@ func (p *program) findImplementations(packages []*analysis.Pass) {
 }
 
 // connectImplementations connects a method of an interface with the methods that implement
-// it. It does nothing for another function.
+// it. It returns at once if called is not such a method.
 func (p *program) connectImplementations(called *types.Func, methods []*types.Func) {
 	recv := called.Signature().Recv()
 	if recv == nil {

@@ -169,7 +169,7 @@ func isTable(s *types.Struct) bool {
 	return false
 }
 
-// tagOf returns the tag of a field, which has one.
+// tagOf returns the tag of a field. The field must have a tag.
 func tagOf(f *ast.Field) reflect.StructTag {
 	text, _ := strconv.Unquote(f.Tag.Value) // the parser has accepted the literal
 	return reflect.StructTag(text)

@@ -38,7 +38,7 @@ func (p *program) find(pkg *analysis.Pass, call *ast.CallExpr) bool {
 }
 
 // A finder finds the models of a list. It follows variables, parameters and results to
-// what the program assigns to them.
+// the values that the program assigns to them.
 type finder struct {
 	program *program
 	seen    map[ast.Expr]bool

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// literal reports keys that are written as a number in code that is neither a test nor a
-// seed, unless a seed sets the key.
+// literal reports keys that are written as a number, unless a seed sets the key. It leaves
+// out tests and seeds.
 var literal = rule("literal", "report keys that are written as a number, as in First(&user, 1)", func(pass *analysis.Pass, _ *inspector.Inspector) {
 	for _, l := range literals(pass) {
 		if !l.inSeed && !programOf(pass).setBySeed(l) {

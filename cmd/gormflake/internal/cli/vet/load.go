@@ -13,7 +13,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// load loads packages and their tests from source, and what they import from compiled
+// load loads packages and their tests from source, and their imports from compiled
 // files. It runs the go command in the folder, so that the module there counts.
 func load(ctx context.Context, folder, tags string, patterns []string) ([]*packages.Package, error) {
 	config := &packages.Config{

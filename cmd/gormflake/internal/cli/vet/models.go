@@ -31,7 +31,7 @@ var plugin = rule("plugin", "report creates of tagged models on a *gorm.DB witho
 	}
 })
 
-// createsOn returns the calls on a handle that create rows. It returns none if other code
+// createsOn returns the calls on a handle that create rows. The result is empty if other code
 // may have added the plugin. That is so if the handle is used in another way than to call
 // its methods, or if Use or Callback is called. db is nil if the handle is not a variable
 // of this package.
@@ -85,7 +85,7 @@ var foreignKey = rule("foreignkey", "report foreign keys too narrow for the key 
 
 // foreignKey returns the foreign key of a relation of m by GORM's rules, and the model to
 // whose key it refers, which is to. ok is false for a relation many2many, for a foreign
-// key of several columns, and if gormflake fills the key of neither model.
+// key of several columns, and unless gormflake fills the key of one of the two models.
 func (p *program) foreignKey(m model, relation field) (to model, foreign field, ok bool) {
 	other, filled := p.modelOf(relation.Type())
 	name, named := relation.setting("foreignKey")

@@ -13,13 +13,14 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// A program is what the rules know about several packages together.
+// A program is the knowledge of the rules about several packages.
 type program struct {
 	flows
 	complete bool // whether it has all packages of the program
 
 	listed map[string]bool  // the models of gormflake.WithModels, as path.Name
 	models map[place]model  // the models with a key that gormflake fills, by [model.keys]
+	sorted []place          // the keys of models, by name
 	shared map[place]bool   // fields of embedded structs that are the key of a model
 	column map[string]place // the columns of foreign keys, as path.Name.column, with the keys that they hold
 
@@ -60,6 +61,7 @@ func learn(packages []*analysis.Pass) *program {
 	for _, pkg := range packages {
 		p.findModels(pkg)
 	}
+	p.sorted = slices.SortedFunc(maps.Keys(p.models), byName)
 	p.flows = newFlows()
 	p.recordAll(packages)
 	p.findImplementations(packages)
@@ -71,7 +73,7 @@ func learn(packages []*analysis.Pass) *program {
 	}
 	// A place reached from both a model and anyID belongs to the model, which comes first.
 	var all, ids []place
-	for _, at := range slices.SortedFunc(maps.Keys(p.models), byName) {
+	for _, at := range p.sorted {
 		all = append(all, at)
 		if isID(p.models[at].key.Type()) {
 			ids = append(ids, at)
@@ -101,6 +103,9 @@ func (p *program) recordAll(packages []*analysis.Pass) {
 // keys returns the place of the keys of a model.
 func (m model) keys() place { return place{name: m.path} }
 
+// prefix returns the part of the path before the name, which models of a package share.
+func (m model) prefix() string { return strings.TrimSuffix(m.path, m.name) }
+
 // modelOf returns t, or the type to which t points, as a model. ok is false if gormflake
 // does not fill its key, because the key has no tag and no list names the model.
 func (p *program) modelOf(t types.Type) (m model, ok bool) {
@@ -118,7 +123,7 @@ func (p *program) modelOf(t types.Type) (m model, ok bool) {
 // snowflake:"-", by which the database keeps assigning the key.
 func leavesOut(t types.Type, depth int) bool {
 	s, ok := derefType(t).Underlying().(*types.Struct)
-	if !ok || depth > 8 { // a struct may embed a pointer to itself
+	if !ok || depth > maxDepth { // a struct may embed a pointer to itself
 		return false
 	}
 	for i := range s.NumFields() {
@@ -237,12 +242,12 @@ func (p *program) addForeignKey(owner model, f field, to model) {
 // named returns the model to which a field of the owner refers by its name, as OrderID
 // refers to Order. If several models have the name, it prefers the owner's package.
 func (p *program) named(owner model, field string) (to model, ok bool) {
-	for _, at := range slices.SortedFunc(maps.Keys(p.models), byName) {
+	for _, at := range p.sorted {
 		m := p.models[at]
 		if !strings.EqualFold(field, m.name+m.key.Name()) {
 			continue
 		}
-		if strings.TrimSuffix(m.path, m.name) == strings.TrimSuffix(owner.path, owner.name) {
+		if m.prefix() == owner.prefix() {
 			return m, true
 		}
 		if !ok {
@@ -261,8 +266,8 @@ func (p *program) name(keys place) string {
 }
 
 // source returns the keys from which the number of an expression comes, or that it
-// becomes. That another caller of a function makes a key of the result says nothing about
-// this call, because a getter such as c.GetInt returns many kinds of numbers.
+// becomes. It ignores that another caller of a function makes a key of the result, because
+// a getter such as c.GetInt returns many kinds of numbers.
 func (p *program) source(v value) (keys place, ok bool) {
 	for _, at := range p.places(v) {
 		if keys, ok = p.fromKey[at]; ok {

@@ -89,8 +89,8 @@ func (p *program) placeholders(m model, query string, args []ast.Expr) (found []
 	return found
 }
 
-// columnKeys returns the keys that a column holds in the statements of a model: the
-// model's own, or those to which a foreign key refers.
+// columnKeys returns the keys that a column holds in the statements of a model. These are
+// the model's own keys, or the keys to which a foreign key refers.
 func (p *program) columnKeys(m model, column string) (keys place, ok bool) {
 	column = strings.NewReplacer("`", "", `"`, "").Replace(column)
 	if i := strings.LastIndexByte(column, '.'); i >= 0 {

@@ -50,8 +50,8 @@ func basicKind(t types.Type) types.BasicKind {
 	return types.Invalid
 }
 
-// maxDepth is how many pointers, slices and maps are unwrapped, because a type such as
-// type Tree []Tree never ends.
+// maxDepth is how many pointers, slices, maps and embedded structs are unwrapped, because a
+// type such as type Tree []Tree never ends.
 const maxDepth = 8
 
 // element returns the type without its pointers and slices, for example Order for
@@ -130,7 +130,7 @@ func path(named *types.Named) string {
 // place, as GORM does.
 func fieldsOf(t types.Type, depth int) (fields []field) {
 	s, ok := element(t).Underlying().(*types.Struct)
-	if !ok || depth > 8 { // a struct may embed a pointer to itself
+	if !ok || depth > maxDepth { // a struct may embed a pointer to itself
 		return nil
 	}
 	for i := range s.NumFields() {

@@ -6,7 +6,7 @@
 //
 //   - lists.go finds the models that gormflake.WithModels lists, and models.go and types.go
 //     find their keys, the keys of tagged models, and the foreign keys that refer to them.
-//   - flow.go records where numbers go: through variables, fields, parameters and results.
+//   - flow.go records how numbers go through variables, fields, parameters and results.
 //     queries.go records which numbers are arguments for a key in a query of GORM.
 //   - From the keys, these records are followed forward, to places whose numbers were keys
 //     before, and backward, to places whose numbers become keys.

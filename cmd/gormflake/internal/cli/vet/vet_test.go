@@ -11,7 +11,8 @@ import (
 )
 
 // The program works both as a command, "gormflake vet", and as the tool that go vet runs
-// with -vettool. With -vettool the exit code is that of go vet. The command reports nothing in the repository's examples.
+// with -vettool. With -vettool the exit code is that of go vet. The command has no finding
+// in the repository's examples.
 func TestVet(t *testing.T) {
 	t.Parallel()
 	program := clitest.Build(t)

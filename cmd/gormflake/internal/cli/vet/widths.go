@@ -33,7 +33,7 @@ var narrow = rule("narrow", "report keys that are converted to a type with fewer
 	}
 })
 
-// keepAdvice returns what to do with a key instead of a conversion.
+// keepAdvice returns the advice for a key that should not be converted.
 func keepAdvice(t types.Type) string {
 	if isID(t) {
 		return "keep the ID, or use its String"
@@ -70,7 +70,7 @@ var parseWidth = rule("parsewidth", "report keys that strconv reads with fewer t
 // and if the bits are not a constant.
 func parsedBits(pass *analysis.Pass, call *ast.CallExpr) int {
 	f := callee(pass, call)
-	bits := 0 // those of an int
+	bits := 0 // as many as an int has
 	switch {
 	case isFunc(f, "strconv", "Atoi"):
 	case isFunc(f, "strconv", "ParseInt", "ParseUint") && len(call.Args) == 3 && pass.TypesInfo.Types[call.Args[2]].Value != nil:

@@ -6,7 +6,7 @@ import (
 	"github.com/gormflake/gormflake"
 )
 
-// decode lists what a file contains, which nobody can know, and nothing.
+// decode lists models of a file, which vet cannot find, and then an empty list.
 func decode(b []byte) ([]gormflake.Option, error) {
 	var models []any
 	err := json.Unmarshal(b, &models)

@@ -18,7 +18,11 @@ type Order struct {
 
 type Country struct{ ID uint }
 
-var models = []any{&Role{}}
+type Category struct{ ID uint }
+
+var models = []any{&Role{}, &Category{}}
+
+var handle *gorm.DB
 
 var _ = gormflake.WithModels(models...)
 
@@ -33,7 +37,11 @@ func wrong(db *gorm.DB, role Role, id uint) []any {
 	db.First(&Order{}, 3)                    // want `key 3 of Order`
 	remove(db, 4)                            // want `key 4 of Role`
 	find(db, 6)                              // want `key 6 of Order`
-	if role.ID == admin {                    // want `key 1 of Role`
+	load(8)                                  // want `key 8 of Role`
+	key := types.ID(10)                      // want `key 10 of Order`
+	find(db, key)
+	db.Model(&Category{}).Where("categories.id = ?", 2) // want `key 2 of Category`
+	if role.ID == admin {                               // want `key 1 of Role`
 		return nil
 	}
 	switch id = role.ID; id {
@@ -49,6 +57,9 @@ func remove(db *gorm.DB, id uint) { db.Delete(&Role{}, id) }
 
 // find has a parameter of type types.ID, and further ones that a call may leave out.
 func find(db *gorm.DB, id types.ID, _ ...string) { db.First(&Order{}, id) }
+
+// load has further parameters that a call may leave out.
+func load(id uint, _ ...string) { handle.First(&Role{}, id) }
 
 // right uses large keys, zero, and numbers that are not keys of these models.
 func right(db *gorm.DB, role Role, id uint) []any {
