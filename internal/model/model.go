@@ -14,19 +14,23 @@
 //   - tag.go: parseOption reads the option, rejects it where it has no meaning, and lists it
 //     in its messages. column.go: newColumn copies it to the [Column].
 //   - tag_test.go, and serials_errors_test.go of internal/fill, which have models in which
-//     the tag is wrong.
+//     the tag is wrong, and fuzz targets that list the tags that are right.
 //   - doc.go of the root, and the tables of both READMEs.
 //
 // Further places depend on the effect of the option:
 //
 //   - It rejects IDs of the generator: checkIDs (group.go), which [Set.Generate] calls before
 //     any row gets an ID of the group. It knows the columns of the group, but not which of
-//     them gets which ID. Test it as TestSerialGeneratorBreaksContract of internal/fill does.
-//   - It changes which IDs a column gets: [Group.Fill] and [Set.Generate]. If the generator
-//     may then be called more often, the comments of Assign, CopySource and doc.go in the
-//     root say how often, and so do fill.go and keys.go of internal/fill. If the column gets
-//     only some of the generator's IDs, docs/guarantees.md and docs/engines.md promise too
-//     much about the low bits of keys.
+//     them gets which ID. If an option limits one column of several, let [Group.Fill] return
+//     an error, and set the row's keys to 0 again. Test it as TestSerialGeneratorBreaksContract of internal/fill does.
+//   - It changes which IDs a column gets: [Group.Fill] and [Set.Generate]. If Generate asks
+//     again for IDs that do not suit, limit the attempts and return an error, because a
+//     generator may have none that suits: without bits for a sequence, the lowest bits of all
+//     its IDs are the worker. If the generator may be called more often, the comments of
+//     Assign, CopySource and doc.go in the root say how often, and so do fill.go and keys.go of
+//     internal/fill, and the diagram of internal/README.md. If the column gets only some of
+//     the generator's IDs, docs/guarantees.md and docs/engines.md promise too much about the
+//     low bits of keys, and docs/ids.md about how many IDs there are.
 //   - It changes how rows are filled: internal/fill, where keys.go fills the rows or maps of a
 //     statement, rows.go counts and sets the keys of rows, maps.go converts maps to structs
 //     and back, select.go decides on Select and Omit, and checkkeys.go checks rows before the
@@ -35,9 +39,26 @@
 //   - It acts on each key that is set, or changes the result of [Group.Needs] or how foreign
 //     keys copy keys: also internal/tree, for Assign. visitRow (keys.go) sets a key, and
 //     visitLink may replace it afterwards; link.go and count.go find links and count IDs.
-//   - It rejects keys that are set: Create cannot tell a key of the program from a key that
-//     Assign, CopySource or an earlier create has set, and GORM also creates existing rows
-//     with their keys, in relations and in Save.
+//   - It rejects keys that are set: checkKeys, checkMaps and checkSkipped (checkkeys.go of
+//     internal/fill) see the rows just before the INSERT, also for CopySource. The columns of
+//     checkSkipped leave out keys with a default. Assign must reject keys in
+//     countPass.visitRow (count.go of internal/tree), before the tree changes, but visitLink
+//     may replace a key later. Reject keys there, and in observeKeys (rows.go of
+//     internal/fill), before the generator observes them, because gormflaketest continues
+//     after each key that it observes. [Column.Get] is negative for a uint64 above MaxInt64,
+//     and 0 for a text that is no ID. No check can tell a key of the program from a key that
+//     this create, Assign, CopySource or an earlier create has set, and GORM also creates
+//     existing rows with their keys, in relations and in Save. So accept each ID that the
+//     generator may have issued; it may be ahead of the clock. Test rejections as
+//     TestLostKeys of internal/fill does. The comments of Assign, CopySource and Skip,
+//     doc.go, both READMEs, docs/gorm.md, docs/testing.md and docs/guarantees.md say that the
+//     plugin keeps a key that is set.
+//   - It needs a value from the program, such as a generator: an Option in options.go of the
+//     root, which newPlugin passes to [NewSet], with an Example in example_test.go.
+//   - It needs more of the generator than IDs, such as its layout or its clock: layouter
+//     (column.go) shows how. generator.go of the root names the method, and
+//     snowflake.Generator, both generators of gormflaketest, and LayoutCounter of
+//     internal/test/plugintest need it.
 //   - It lets a column be empty: upserts find existing rows by a tagged column (identifier in
 //     returning.go, find.go, prepare.go, upsertreport.go and confirm.go of internal/fill).
 //   - It changes the stored form of a key: reference.go, for foreign keys.
@@ -46,7 +67,7 @@
 //     foreign keys in check.go, and counters in counter.go and column.go. Change live.go only
 //     for a property that the catalog must give.
 //   - It is a new role, such as pk: the command "gormflake vet" parses tags itself
-//     (cmd/gormflake/internal/cli/vet/types.go). Messages that tell a user which tag to write
+//     (cmd/gormflake/internal/cli/vet/types.go), but accepts every option of pk. Messages that tell a user which tag to write
 //     are in column.go and listed.go here, guard.go of internal/guard (primary keys only),
 //     and build.go and count.go of internal/tree.
 //   - It changes the name of a column in errors: rowError, checkOmitted and checkSent of
@@ -54,7 +75,8 @@
 //   - It names another field: newColumn finds the field.
 //   - Rows get or store other values: hooks_test.go of the root (every way GORM creates a row, on
 //     all databases, with the models of internal/test/plugintest), a test in each changed
-//     package, and docs/gorm.md. If docs/guarantees.md quotes an error of the option,
+//     package, and docs/gorm.md.
+//   - Rows are rejected: docs/gorm.md too. If docs/guarantees.md quotes the error,
 //     internal/test/docstest/messages_test.go provokes it. If the keys 1, 2, 3 of package
 //     gormflaketest do not satisfy the option, docs/testing.md says so.
 //
