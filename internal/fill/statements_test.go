@@ -412,7 +412,7 @@ func create[B, F any](db *gorm.DB, s statement, parent *up[B, F]) (rows []place[
 		return rows, err
 	case "generic":
 		rows = rows[:1]
-		return rows, gorm.G[place[B, F]](db).Create(ctx, &rows[0])
+		return rows, createGeneric(ctx, db, &rows[0])
 	case "assigned":
 		if err := gormflake.Assign(db, &rows); err != nil {
 			return nil, err
@@ -435,6 +435,18 @@ func create[B, F any](db *gorm.DB, s statement, parent *up[B, F]) (rows []place[
 	}
 	return createMaps[B, F](db, s, rows)
 }
+
+// createGeneric creates a row by GORM's generics API if its key is a types.ID. That API
+// passes the row to the same Create as the classic API, by which createGeneric creates
+// other rows, because the compiler takes seconds for the generics API of each model.
+func createGeneric(ctx context.Context, db *gorm.DB, row any) error {
+	if place, ok := row.(*placeOfID); ok {
+		return gorm.G[placeOfID](db).Create(ctx, place)
+	}
+	return db.Create(row).Error
+}
+
+type placeOfID = place[keyOfID, types.ID]
 
 // rowsOf returns copies of the rows.
 func rowsOf[B, F any](pointers []*place[B, F]) (rows []place[B, F]) {
