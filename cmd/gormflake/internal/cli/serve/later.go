@@ -117,17 +117,20 @@ func (f *serveFlags) serveWhenOpen(cmd *cobra.Command, listeners []net.Listener,
 	front.replace(service.Starting())
 	// Serve without a worker, while openLater tries to lease one and puts the service into
 	// front.
-	later := make(chan error, 1)
-	go func() { later <- f.openLater(ctx, cmd, front, cfg, first) }()
+	later, served := make(chan error, 1), make(chan struct{})
+	go func() { later <- f.openLater(ctx, cmd, front, cfg, first, served) }()
 	err := f.serve(cmd, listeners, secure, cfg, front)
+	close(served)
 	stop()
 	return errors.Join(err, <-later)
 }
 
 // openLater tries to lease a worker until it succeeds or ctx ends. Then it keeps the
-// worker until ctx ends. running receives the result of the first try if that is still
-// running, and is nil otherwise. An error is logged unless the last one was equal.
-func (f *serveFlags) openLater(ctx context.Context, cmd *cobra.Command, front *replaceableHandler, cfg service.Config, running <-chan attempt) error {
+// worker until served is closed, which is after ctx has ended, because the service still
+// answers requests for --shutdown-delay. running receives the result of the first try if
+// that is still running, and is nil otherwise. An error is logged unless the last one was
+// equal.
+func (f *serveFlags) openLater(ctx context.Context, cmd *cobra.Command, front *replaceableHandler, cfg service.Config, running <-chan attempt, served <-chan struct{}) error {
 	for pause, last := firstPause, ""; ; pause = min(2*pause, lastPause) {
 		if running == nil {
 			select {
@@ -140,7 +143,7 @@ func (f *serveFlags) openLater(ctx context.Context, cmd *cobra.Command, front *r
 		a := <-running
 		running = nil
 		if a.err == nil {
-			return f.holdWorker(ctx, front, cfg, a)
+			return f.holdWorker(ctx, front, cfg, a, served)
 		}
 		if ctx.Err() == nil && a.err.Error() != last {
 			last = a.err.Error()
@@ -149,12 +152,12 @@ func (f *serveFlags) openLater(ctx context.Context, cmd *cobra.Command, front *r
 	}
 }
 
-// holdWorker issues IDs under the worker until ctx ends, and then releases it.
-func (f *serveFlags) holdWorker(ctx context.Context, front *replaceableHandler, cfg service.Config, a attempt) error {
+// holdWorker issues IDs under the worker until served is closed, and then releases it.
+func (f *serveFlags) holdWorker(ctx context.Context, front *replaceableHandler, cfg service.Config, a attempt, served <-chan struct{}) error {
 	handler, err := handlerOf(cfg, a.Issuer)
 	if err == nil {
 		front.replace(handler)
-		<-ctx.Done()
+		<-served
 	}
 	return errors.Join(err, a.Close(ctx, f.shutdownTimeout))
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"os/exec"
 	"slices"
 	"strings"
@@ -234,6 +235,7 @@ func TestServe(t *testing.T) {
 		"finishes what is under way": serveFinishesWhatIsUnderWay,
 		"cuts off at last":           serveCutsOffAtLast,
 		"drains":                     serveDrains,
+		"drains after a late start":  serveDrainsAfterALateStart,
 		"idle connections yield":     serveBesideIdleConnections,
 		"ends while full":            serveEndsWhileFull,
 	} {
@@ -323,7 +325,7 @@ func serveWithoutItsDatabase(t *testing.T, program string) {
 	if a.header.Get("Retry-After") != "1" || !strings.HasPrefix(a.text, `{"title":"Service Unavailable","status":503,"detail":"no IDs can be issued: the window of the worker ended at `) {
 		t.Errorf("%v %s", a.header, a.text)
 	}
-	a = fetchUntil(t, i.url, "/healthz", func(a answer) bool { return strings.Contains(a.text, "the database has failed since") })
+	a = fetchUntil(t, i.url, "/healthz", func(a answer) bool { return strings.Contains(a.text, "could not be extended since") })
 	var health struct {
 		Status string
 		Since  time.Time
@@ -456,10 +458,35 @@ func serveCutsOffAtLast(t *testing.T, program string) {
 // request.
 func serveDrains(t *testing.T, program string) {
 	t.Helper()
-	i := startService(t, program, "--worker", "6", "--shutdown-delay", "1s", "--health-addr", "127.0.0.1:0")
+	drain(t, startService(t, program, "--worker", "6", "--shutdown-delay", "1s", "--health-addr", "127.0.0.1:0"))
+}
+
+// Clients lose no request either if the service was listening before it had a worker.
+func serveDrainsAfterALateStart(t *testing.T, program string) {
+	t.Helper()
+	url := "sqlite://" + filepath.Join(t.TempDir(), "app.db")
+	clitest.Open(t, url) // creates the file
+	flags := []string{"--dsn", url, "--worker", "6"}
+	holder := startService(t, program, flags...)
+	late, err := launch(t, program, append(flags, "--shutdown-delay", "1s")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fetchUntil(t, late.url, "/readyz", func(a answer) bool { return strings.Contains(a.text, "no worker is leased yet") })
+	if code := holder.stop(t); code != clitest.OK {
+		t.Fatalf("exit code %d:\n%s", code, &holder.log)
+	}
+	drain(t, late)
+}
+
+// drain stops the service while eight clients send requests, which end some time after
+// /readyz fails. It reports an error if a request gets no ID.
+func drain(t *testing.T, i *instance) {
+	t.Helper()
 	var failed, answered atomic.Int64
 	var clients sync.WaitGroup
 	drained := make(chan struct{})
+	fetchUntil(t, i.url, "/readyz", func(a answer) bool { return a.status == http.StatusOK })
 	for range 8 {
 		clients.Go(func() {
 			connection := &http.Client{Timeout: clitest.Patience, Transport: &http.Transport{}}
@@ -476,11 +503,14 @@ func serveDrains(t *testing.T, program string) {
 				}
 				_, _ = io.Copy(io.Discard, response.Body)
 				response.Body.Close()
+				if response.StatusCode != http.StatusOK {
+					failed.Add(1)
+					continue
+				}
 				answered.Add(1)
 			}
 		})
 	}
-	fetchUntil(t, i.url, "/readyz", func(a answer) bool { return a.status == http.StatusOK })
 	if err := i.command.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
