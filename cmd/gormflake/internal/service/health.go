@@ -14,7 +14,7 @@ type healthReport struct {
 	Status       string `json:"status"`
 	Until        string `json:"until,omitempty"`         // end of the lease's window
 	Since        string `json:"since,omitempty"`         // end of the window of a fenced generator
-	FailingSince string `json:"failing_since,omitempty"` // time since which the store has failed
+	FailingSince string `json:"failing_since,omitempty"` // time since which no window could be had
 	Detail       string `json:"detail,omitempty"`
 }
 
@@ -79,7 +79,7 @@ func (s *service) whyFenced() string {
 	case errors.Is(stats.Failure, lease.ErrNoFreeWorker):
 		return text + ", and no worker is free"
 	case !stats.FailingSince.IsZero():
-		return text + ", and the database has failed since " + stamp(stats.FailingSince)
+		return text + ", and could not be extended since " + stamp(stats.FailingSince) + "; the log of the server says why"
 	}
 	return text
 }

@@ -323,9 +323,9 @@ func TestFenced(t *testing.T) {
 		t.Errorf("headers %v, want Retry-After", w.Header())
 	}
 	expectWithoutTimes(t, w, http.StatusServiceUnavailable,
-		`{"status":"fenced","since":"T","detail":"the window of the worker ended at T, and the database has failed since T"}`)
+		`{"status":"fenced","since":"T","detail":"the window of the worker ended at T, and could not be extended since T; the log of the server says why"}`)
 	expectWithoutTimes(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable,
-		`{"title":"Service Unavailable","status":503,"detail":"no IDs can be issued: the window of the worker ended at T, and the database has failed since T"}`)
+		`{"title":"Service Unavailable","status":503,"detail":"no IDs can be issued: the window of the worker ended at T, and could not be extended since T; the log of the server says why"}`)
 	expect(t, get(handler, "/v1/workers"), http.StatusServiceUnavailable,
 		`{"title":"Service Unavailable","status":503,"detail":"the database cannot be read: the log of the server says why"}`)
 

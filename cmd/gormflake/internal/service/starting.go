@@ -11,7 +11,7 @@ import (
 // that the process is not restarted, and /metrics, so that the alert on processes that issue
 // no IDs fires. It refuses all other requests.
 func Starting() http.Handler {
-	const text = "no worker is leased yet: the database does not answer, or all workers are leased; the log of the server says which"
+	const text = "no worker is leased yet; the log of the server says why"
 	mux := http.NewServeMux()
 	handle := func(path string, write answer) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
