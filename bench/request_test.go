@@ -2,6 +2,7 @@ package bench_test
 
 import (
 	"encoding/json"
+	"errors"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -12,33 +13,44 @@ import (
 )
 
 // BenchmarkRequest measures one ID per request. Between single calls of Next the program
-// works for some time, so that other code and data fill the caches. With a millisecond or
-// more between the calls, each ID is the first of its tick. Two of the peers are the
-// lower limit. They read one clock, and both clocks.
+// works for some time. If the calls are cold, other code and data fill the caches in this
+// time, as in a server. If they are warm, it only counts. With a millisecond or more between
+// the calls, each ID is the first of its tick. Two of the peers are the lower limit. They
+// read one clock, and both clocks.
 func BenchmarkRequest(b *testing.B) {
 	all := contenders(b, peers.Contender{Name: "time.Since", Loop: readClock},
 		peers.Contender{Name: "time.Now", Loop: func(int) error { busy.sink += time.Now().Nanosecond(); return nil }})
 	watch := stopwatch.New()
-	for _, every := range []struct {
-		gap    time.Duration
-		rounds int
-	}{{100 * time.Microsecond, 1500}, {time.Millisecond, 300}, {3 * time.Millisecond, 120}} {
-		b.Run("every="+every.gap.String(), func(b *testing.B) {
-			compare(b, namesOf(all), func(b *testing.B) results { return coldCalls(b, watch, all, every.gap, rounds(every.rounds)) })
-		})
+	for _, caches := range []struct {
+		name  string
+		calls int // of each contender before the time between the calls
+		work  func() error
+	}{{"cold", 0, busy.work}, {"warm", 5, func() error { return nil }}} {
+		for _, every := range []struct {
+			gap    time.Duration
+			rounds int
+		}{{100 * time.Microsecond, 1500}, {time.Millisecond, 300}, {3 * time.Millisecond, 120}} {
+			b.Run(caches.name+"/every="+every.gap.String(), func(b *testing.B) {
+				compare(b, namesOf(all), func(b *testing.B) results {
+					return singleCalls(b, watch, all, rounds(every.rounds), func(c peers.Contender) error {
+						return errors.Join(c.Loop(caches.calls), watch.During(every.gap, caches.work))
+					})
+				})
+			})
+		}
 	}
 }
 
-// coldCalls returns the times of calls, in a different order in each round, minus the
-// time of an empty call.
-func coldCalls(b *testing.B, watch stopwatch.Stopwatch, all []peers.Contender, gap time.Duration, rounds int) results {
+// singleCalls returns the times of calls, in a different order in each round, minus the
+// time of an empty call. It calls before in front of each call.
+func singleCalls(b *testing.B, watch stopwatch.Stopwatch, all []peers.Contender, rounds int, before func(peers.Contender) error) results {
 	b.Helper()
 	const nothing = "nothing"
 	all = append(all, peers.Contender{Name: nothing, Loop: func(int) error { return nil }})
 	times := map[string][]float64{}
 	for range rounds {
 		for _, i := range rand.Perm(len(all)) {
-			must(b, watch.During(gap, busy.work))
+			must(b, before(all[i]))
 			ns, err := watch.Time(func() error { return all[i].Loop(1) })
 			must(b, err)
 			times[all[i].Name] = append(times[all[i].Name], ns)

@@ -30,8 +30,8 @@ type bar struct {
 // charts are drawn one below the other, in this order.
 var charts = []chart{
 	{"One ID for a request, every millisecond", []bar{
-		{"gormflake", "Request/every=1ms/peer=gormflake", "ours"},
-		{"bwmarrin/snowflake", "Request/every=1ms/peer=bwmarrin", ""},
+		{"gormflake", "Request/cold/every=1ms/peer=gormflake", "ours"},
+		{"bwmarrin/snowflake", "Request/cold/every=1ms/peer=bwmarrin", ""},
 	}},
 	{"IDs on two processors at once, per ID", []bar{
 		{"gormflake, leased", "NextParallel/peer=leased", "ours"},
