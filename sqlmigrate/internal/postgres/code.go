@@ -85,7 +85,7 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 		}
 	}
 	for _, t := range texts {
-		add(engine.Code{Object: t.Object, Fires: t.Fires, Inserts: sqltext.Inserts(t.Text, sqltext.Rules{})}, t.Schema)
+		add(engine.Code{Object: t.Object, Fires: t.Fires, Inserts: sqltext.Inserts(t.Text, sqltext.Rules{Nested: true})}, t.Schema)
 	}
 	views, err := rows.Read[struct {
 		Object, Schema, Table string
@@ -126,14 +126,17 @@ func (r *trial) isElsewhere(in sqltext.Insert, schema string, namesakes []plan.T
 }
 
 // Assigning implements [engine.Copies]. It returns the triggers that assign keys to rows
-// without a key, with the statements that drop and create each of them. It analyzes the
-// texts of the functions of BEFORE triggers instead of calling them, because a call would
-// advance their sequences.
+// without a key. Fix begins with a colon, because the caller appends it to its advice to
+// drop the trigger. It contains the statements that drop and create the trigger. Assigning
+// analyzes the texts of the functions of BEFORE triggers instead of calling them, because a
+// call would advance their sequences.
 func (r *trial) Assigning(context.Context) (found []engine.Assigning, err error) {
 	for _, t := range r.triggers {
-		// The first copy of the table of the trigger; further copies are for triggers.
+		// Take the first copy of the trigger's table, because a later copy of the same table
+		// only serves to try a trigger. There always is a first copy, because readCopies reads
+		// the triggers of the copied tables only.
 		c := r.copies[slices.IndexFunc(r.copies, func(c *tableCopy) bool { return c.OID == t.Table })]
-		if t.Before && sqltext.Sets(t.Text, sqltext.Rules{}, r.Unassigned(c.table)) {
+		if t.Before && sqltext.Sets(t.Text, sqltext.Rules{Nested: true}, r.Unassigned(c.table)) {
 			found = append(found, engine.Assigning{Table: c.Display, Trigger: t.Name, Fix: ": " + t.Drop + "; to restore it: " + t.Create})
 		}
 	}

@@ -16,6 +16,7 @@ type Rules struct {
 	Hash      bool // # begins a comment, and -- only if a blank follows
 	Brackets  bool // […] is a quoted name
 	Backticks bool // `…` is a quoted name
+	Nested    bool // a comment /* … */ may contain such comments
 }
 
 // A Kind is the kind of a [Token].
@@ -53,7 +54,9 @@ func Scan(text string, rules Rules) []Token {
 	return tokens
 }
 
-// skip returns the end of the blank or comment at i, or i if there is neither.
+// skip returns the end of the blank or comment at i, or i if there is neither. With Hash,
+// -- begins a comment only before a blank or at the end of the text, because MySQL reads
+// the -- in 5--1 as two minus signs.
 func (r Rules) skip(text string, i int) int {
 	rest := text[i:]
 	switch {
@@ -62,9 +65,29 @@ func (r Rules) skip(text string, i int) int {
 	case strings.HasPrefix(rest, "--") && (!r.Hash || len(rest) == 2 || rest[2] <= ' '), r.Hash && text[i] == '#':
 		return i + endOf(rest, "\n", 0)
 	case strings.HasPrefix(rest, "/*"):
-		return i + endOf(rest, "*/", 2)
+		return i + r.commentEnd(rest)
 	}
 	return i
+}
+
+// commentEnd returns the index after the comment at the start of s.
+func (r Rules) commentEnd(s string) int {
+	depth := 1 // number of comments that are open
+	for at := 2; at < len(s); {
+		switch {
+		case strings.HasPrefix(s[at:], "*/"):
+			at += 2
+			if depth--; depth == 0 {
+				return at
+			}
+		case r.Nested && strings.HasPrefix(s[at:], "/*"):
+			at += 2
+			depth++
+		default:
+			at++
+		}
+	}
+	return len(s)
 }
 
 // endOf returns the index after the first occurrence of end in s from start on, or the
