@@ -78,8 +78,10 @@ type (
 )
 
 // TestRegistrationOrder checks that in any order of plugins, with and without GORM's
-// callback that runs hooks, keys are set before hooks run. It also checks a serial number
-// that is made from the key of a parent, which GORM saves after these hooks.
+// callback that runs hooks, keys are set before hooks run. It also checks that the serial
+// number of a badge is made from the key of its member. The plugin must make that number
+// just before the INSERT, because GORM saves the member, and copies its key to the badge,
+// only after the hooks of the badge.
 func TestRegistrationOrder(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -106,7 +108,8 @@ func TestRegistrationOrder(t *testing.T) {
 		if row.Seen != hooks || !slices.Contains(tx.Statement.Vars, any(types.ID(1001))) {
 			t.Fatalf("seed %d: row = %+v, values %v", seed, row, tx.Statement.Vars)
 		}
-		// The badge gets key 1002, which the key 1003 of its member replaces.
+		// The plugin first gives the badge the key 1002. When GORM has saved the member,
+		// it replaces this key by the member's key, 1003.
 		shared := badge{Member: member{Name: "a"}}
 		tx = db.Create(&shared)
 		plugintest.Must(t, tx)

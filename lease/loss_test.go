@@ -537,8 +537,10 @@ func issue(gen *snowflake.Generator, n int) func() []types.ID {
 	}
 }
 
-// A holder with a longer window writes less often. It counts as alive as long as it
-// writes within two of its own windows.
+// A lease that has lost its worker takes a worker from another holder only if that holder
+// seems dead, because its record has not changed for two windows. If the holder's window is
+// the longer one, it counts, because the holder writes less often. Here a lease with a
+// short window loses the only worker, and must not take it back from the new holder.
 func TestHolderWithALongerWindowIsAlive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -73,8 +73,9 @@ func (w *heldWorker) addSent(r Record) {
 	w.sent = append(w.sent[max(0, len(w.sent)+1-maxSent):], sentWrite{w.token.writes, r.Bound})
 }
 
-// acknowledge lets the generator use the bound of a write that the store has
-// acknowledged. No earlier write can land after it, so it forgets those.
+// acknowledge lets the generator use the bound of r, whose write the store has
+// acknowledged. The next compare-and-swap expects r. acknowledge forgets the earlier
+// writes, because each of them expects an older record and so can no longer land.
 func (w *heldWorker) acknowledge(r Record) {
 	w.sent, w.base, w.acknowledged = nil, r, r.Bound
 	if grant := w.grant.Load(); grant != nil {

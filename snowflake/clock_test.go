@@ -177,8 +177,8 @@ func TestStepBackOfATick(t *testing.T) {
 	}
 }
 
-// A lag is rounded up to whole ticks, so that the numbers of an idle tick are kept for
-// one more tick.
+// A lag is rounded up to whole ticks. A lag of a nanosecond is therefore one tick, and
+// the next ID may still use a free sequence number of the tick before.
 func TestLagIsRoundedUp(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)

@@ -25,9 +25,12 @@ var (
 // Scan reads an ID from a row. It accepts an int64, a uint64 up to [math.MaxInt64], and
 // decimal text, which numeric and text columns and the text protocol of MySQL return.
 // It also accepts that text in quotation marks, which is a string in a JSON column, and
-// NULL, which becomes the zero ID. To distinguish NULL from zero, scan into a *ID. GORM
-// also calls Scan with the keys of structs, which may be any integer or string, or a
-// named type of these, and ent with a pointer to them.
+// NULL, which becomes the zero ID. To distinguish NULL from zero, scan into a *ID.
+//
+// Scan also accepts any other integer, a named type of an integer or string, and a pointer
+// to such a value. Drivers do not return these values. But GORM calls Scan when it copies
+// a key from one struct to another, for example to a foreign key, and the code that ent
+// generates calls Scan with a pointer.
 //
 // Scan accepts more than [ParseID], because stored data must stay readable. It reads
 // negative numbers, and in text a minus sign and leading zeros. Any other value is an

@@ -39,8 +39,10 @@ func (c *checker) inexactReason(column *model.Column, live *liveColumn) string {
 	return fmt.Sprintf("%s is %s, and %s: make it BIGINT, or the field a string", what, t, inexactText)
 }
 
-// mixedReason returns the reason why the server, when it compares a foreign key with its
-// key in a join, also finds other IDs. It returns "" if the comparison is exact.
+// mixedReason returns the reason why a join of a foreign key with its key also finds other
+// IDs. That happens if one column is text and the other is a number, because MySQL compares
+// them as floating point. It returns "" if the comparison is exact. It skips serial numbers,
+// because [checker.checkHolds] accepts no number column for them.
 func (c *checker) mixedReason(key, foreign *model.Column) string {
 	if key.Serial != nil || c.readTable(foreign.Field.Schema.Table).comparesExactly() {
 		return ""

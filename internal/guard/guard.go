@@ -102,6 +102,9 @@ func (k *keyClause) unset(stmt *gorm.Statement) bool {
 		})
 	}
 	rows, err := rowview.Of(stmt)
+	// Read the keys without reflection if the rows are structs in a list and the key is not
+	// behind a pointer, because reflection would take ten times as long. If err is not nil,
+	// rows.Plain is false.
 	if rows.Plain && k.plain != nil {
 		return k.plain.Lack(rows.Value) > 0
 	}

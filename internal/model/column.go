@@ -73,7 +73,9 @@ func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) 
 }
 
 // checkWritable returns an error if GORM does not write the column of a tagged field as
-// the plugin needs it, or if the tag names the wrong role for it.
+// the plugin needs it, or if the tag names the wrong role for it. It accepts a primary key
+// with the tag serial=CODE, because a serial number may be the primary key. It also accepts
+// a relation, which has no column, because newColumn then rejects its type.
 func checkWritable(f *schema.Field, t tag) error {
 	switch {
 	case f.DBName == "" && f.TagSettings["-"] != "":

@@ -202,7 +202,8 @@ func isZero(value any) bool {
 }
 
 // isZeroText reports whether a database may read text as 0. SQLite and MySQL, for
-// example, read 0.0 as 0.
+// example, read 0.0 as 0. It also returns true for empty text, because that is an unset
+// key in a text column, and because MySQL without its strict mode reads it as 0.
 func isZeroText(text string) bool {
 	text = strings.TrimSpace(text)
 	f, err := strconv.ParseFloat(text, 64)

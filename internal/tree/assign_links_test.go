@@ -232,8 +232,8 @@ func TestAssignWalksAgainForReplacedKeysOnly(t *testing.T) {
 	}
 }
 
-// TestAssignFailsInEachWalk checks that a link that fails in any of the walks is an
-// error.
+// TestAssignFailsInEachWalk checks that Assign returns the error of a foreign key that
+// cannot be set, whichever of its three walks over the tree sets it.
 func TestAssignFailsInEachWalk(t *testing.T) {
 	t.Parallel()
 	for failAt := range 4 { // 0 means that no walk fails

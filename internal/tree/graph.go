@@ -67,11 +67,11 @@ func (e *edge) isBackPointer(back *edge) bool {
 	})
 }
 
-// markParents sets rowSize and backPointers of the edges from parents to children. By them,
-// a countPass notices a child that may have two parents: two slices of structs overlap in
-// memory, for which it needs the size of a row, or the child points back to another
-// parent. Shared nodes need no rowSize, because the walk records which of their rows it
-// has visited.
+// markParents sets rowSize and backPointers of the edges from parents to children. A
+// countPass uses both to notice that a child may have two parents. It needs rowSize to
+// find two slices of structs that overlap in memory. It needs backPointers to find a child
+// that points back to a row other than its parent. An edge to a shared node needs no
+// rowSize, because the walk records which rows of that node it has visited.
 func markParents(nodes []*node) {
 	for _, n := range nodes {
 		for _, e := range n.edges {

@@ -76,7 +76,9 @@ func (l *link) set(ctx context.Context, child reflect.Value, value any) error {
 	return nil
 }
 
-// copy sets the foreign key of child to the value of parent.
+// copy sets the column of child to the value of parent or, for the type column of a
+// polymorphic relation, to the constant. Only the first and the last case call GORM's
+// setter, because the other two need no conversion by GORM.
 func (l *link) copy(ctx context.Context, parent, child reflect.Value) error {
 	switch {
 	case l.constant != nil:

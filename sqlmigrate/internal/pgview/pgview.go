@@ -180,7 +180,7 @@ func (v *View) create() []string {
 		pgsql.If(v.Materialized, " USING "+pgsql.Quote(v.Method)) +
 		pgsql.If(len(v.Options) > 0, " WITH ("+optionList(v.Options)+")") +
 		pgsql.If(v.Tablespace != "", " TABLESPACE "+pgsql.Quote(v.Tablespace))
-	definition := KeepNameless(strings.TrimSuffix(strings.TrimSpace(v.Definition), ";"))
+	definition := NameConstants(strings.TrimSuffix(strings.TrimSpace(v.Definition), ";"))
 	data := pgsql.If(v.Materialized, "\n WITH "+pgsql.If(!v.Populated, "NO ")+"DATA")
 	addf("%s AS\n%s%s", head, definition, data)
 	addf("ALTER %s %s OWNER TO %s", v.kind(), v.Target(), pgsql.Quote(v.Owner))
@@ -266,10 +266,10 @@ func Drops(views []*View, ifExists string) []string {
 // the rest of the line.
 var nameless = regexp.MustCompile(`^(\s*(?:SELECT (?:DISTINCT )?)?(?:NULL|E?'(?:[^']|'')*')::([\w. ]+(?:\([\d,]+\)[\w ]*)?(?:\[\])*))((?:[,)].*)?)$`)
 
-// KeepNameless adds the name "?column?", which stands for no name, to the constants in
+// NameConstants adds the name "?column?", which stands for no name, to the constants in
 // SELECT lists of a definition that have no name. It does not change constants whose type
 // is a quoted name.
-func KeepNameless(definition string) string {
+func NameConstants(definition string) string {
 	lines := linesOutsideQuotes(definition)
 	for i, line := range lines {
 		if m := nameless.FindStringSubmatch(line); m != nil && !strings.Contains(m[2], " AS ") { // the pattern of a type also matches a name after it

@@ -61,7 +61,8 @@ func (Engine) LockTimeout(err error) bool {
 
 // Inspect implements [engine.Engine]. It returns the phases of the move of the requested
 // tables, with its blockers and notes. It reads everything in one snapshot of the
-// catalog.
+// catalog. It begins again with a new snapshot if the server reports an internal error,
+// because another session has then probably dropped an object during the reading.
 func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.Result, error) {
 	if err := engine.CheckServer(ctx, conn, "PostgreSQL"); err != nil {
 		return nil, err

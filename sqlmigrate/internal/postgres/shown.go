@@ -117,7 +117,7 @@ func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Sh
 			}
 		}
 		if !slices.ContainsFunc(below, func(u usedRelation) bool { return !u.Visible }) {
-			create := createBelow(below, byOID, copies, key, r.Moved && !asIs)
+			create := createCopies(below, byOID, copies, key, r.Moved && !asIs)
 			read := []string{readOnly, fmt.Sprintf("SELECT v::text FROM pg_temp.%s AS v LIMIT %d", pgsql.Quote(v.Name), mostRead)}
 			alone, together.Tries = append(alone, attempt{create, [][]string{read}}), append(together.Tries, read)
 			roots, viewOf = append(roots, root...), append(viewOf, i)
@@ -127,7 +127,7 @@ func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Sh
 		return found, err
 	}
 	// Read the views.
-	together.Prepare = createBelow(pgcatalog.ParentsFirst(roots, uses), byOID, copies, key, r.Moved && !asIs)
+	together.Prepare = createCopies(pgcatalog.ParentsFirst(roots, uses), byOID, copies, key, r.Moved && !asIs)
 	outcomes, err := r.runAttempts(ctx, []attempt{together})
 	if err == nil && slices.ContainsFunc(outcomes, func(o outcome) bool { return o.err() != nil }) {
 		outcomes, err = r.runAttempts(ctx, alone)
@@ -141,18 +141,19 @@ func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Sh
 	return found, err
 }
 
-// createBelow returns the statements that create the relations of below as temporary
-// tables and views. below must list each relation after those that it uses. A table of
-// the trial gets rows with the key, and with the types after the plan if moved is true.
-// Any other table gets one row in which all columns are NULL.
-func createBelow(below []usedRelation, views map[int64]shownView, copies map[int64]*tableCopy, key types.ID, moved bool) []string {
-	statements := make([]string, len(below))
-	for i, u := range below {
+// createCopies returns the statements that create temporary copies of the relations, so
+// that a view can be read over rows with the key. The relations must be in an order in
+// which each relation follows the relations that it uses. A table of the trial gets rows
+// with the key. Its columns have their types after the plan if moved is true. Any other
+// table gets one row in which all columns are NULL. A view keeps its definition.
+func createCopies(relations []usedRelation, views map[int64]shownView, copies map[int64]*tableCopy, key types.ID, moved bool) []string {
+	statements := make([]string, len(relations))
+	for i, u := range relations {
 		kind, text := "TABLE", "SELECT (NULL::"+pgsql.Qualified(u.Schema, u.Name)+").*"
 		if c := copies[u.OID]; c != nil {
 			text = c.constantRows(moved, engine.Chain(c.table, key)...)
 		} else if v, isView := views[u.OID]; isView {
-			kind, text = "VIEW", pgview.KeepNameless(strings.TrimSuffix(strings.TrimSpace(v.Text), ";"))
+			kind, text = "VIEW", pgview.NameConstants(strings.TrimSuffix(strings.TrimSpace(v.Text), ";"))
 		}
 		statements[i] = "CREATE TEMP " + kind + " " + pgsql.Quote(u.Name) + " AS " + text
 	}

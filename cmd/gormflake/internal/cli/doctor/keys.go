@@ -114,12 +114,15 @@ func (d *doctor) checkKey(t *readonly.Table) error {
 		d.report.problem(keysCheck, t.String(), fmt.Sprintf("its largest %s, %q, is not an ID", t.Key, largest.String), "correct the row, or leave the table out with --skip "+t.String())
 		return nil
 	}
-	if first := d.place().First; d.place().Holds(types.ID(key)) { // keys of parked counters are larger than all IDs, so look for the largest key below them
+	// A parked counter was moved above all IDs that a generator issues for years. The keys
+	// that it assigns are not Snowflake IDs, so look for the largest key below them.
+	if first := d.place().First; d.place().Holds(types.ID(key)) {
 		below := fmt.Sprintf("SELECT COALESCE(MAX(%[1]s), 0) FROM %[2]s WHERE %[1]s < %[3]d", d.Quote(t.Key), d.Quote(t.Schema, t.Name), first)
 		if err := d.Ask(below, nil, &key); err != nil {
 			return err
 		}
 	}
+	// A counter that is not parked never reaches the IDs of a day after the epoch.
 	t.Snowflake = types.ID(key) >= d.layout.Min(d.layout.Epoch.Add(minSinceEpoch))
 	return d.checkFuture(t, types.ID(key))
 }

@@ -9,9 +9,11 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// The summary leaves out the steps. --details begins with the summary, and --sql and --json have the
-// same statements. On MySQL, which has no transactions for such statements, the SQL has no
-// BEGIN. On SQLite, no column is too narrow, so the list is empty.
+// The summary leaves out the steps. --details begins with the summary. --sql and --json
+// have the same statements, and cannot be used together. On MySQL, which has no
+// transactions for such statements, the SQL has no BEGIN. The JSON lists audit.order_id as
+// a likely reference to the key of orders, because the column is too narrow for big keys.
+// On SQLite that list is empty, because every integer column there holds 64 bits.
 func TestMigratePlanForms(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

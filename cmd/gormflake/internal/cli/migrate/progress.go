@@ -60,10 +60,11 @@ func (p *progress) show(now sqlmigrate.Progress) {
 	}
 }
 
-// overall returns the number of completed statements in all phases, and the total, of. now
-// has the total of its own phase. The plan has that of the phases that have not begun.
+// overall returns how many statements of the whole run are done, and how many statements
+// the run has. It counts the statements of the earlier phases, of the phase of now, and of
+// the expected phases, which have not begun.
 func (p *progress) overall(now sqlmigrate.Progress) (done, of int) {
-	if now.Phase != p.last.Phase {
+	if now.Phase != p.last.Phase { // the last phase has ended, so all its statements are done
 		p.completed += p.last.Of
 		delete(p.expected, now.Phase)
 	}
