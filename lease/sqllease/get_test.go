@@ -136,10 +136,14 @@ func TestGetOfMany(t *testing.T) {
 		const digit = "(SELECT 0 AS n UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9)"
 		run(t, db, "INSERT INTO snowflake_workers SELECT 'default', 10000 + 1000 * a.n + 100 * b.n + 10 * c.n + d.n, 1, '' FROM "+
 			digit+" a, "+digit+" b, "+digit+" c, "+digit+" d")
-		some, all := fastest(get), fastest(func() { load(t, store) })
-		if some > all/4 {
-			t.Errorf("Get of 33 records takes %v, and Load of 10,000 %v", some, all)
+		some, all := time.Hour, time.Hour
+		for range 10 { // tries, because a busy machine slows a short call more than a long one
+			some, all = min(some, fastest(get)), min(all, fastest(func() { load(t, store) }))
+			if some <= all/4 {
+				return
+			}
 		}
+		t.Errorf("Get of 33 records takes %v, and Load of 10,000 %v", some, all)
 	})
 }
 

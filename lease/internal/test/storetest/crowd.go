@@ -90,16 +90,31 @@ func atOnce(n, goroutines int, f func(i int)) {
 
 // AmongMany compares how long it takes to extend a window in a store with many workers and
 // in a store with few. It fails if the median time among many is more than one and a half
-// times the median among few.
+// times the median among few, in each of five tries, because a busy machine may slow either
+// of them.
 func AmongMany(t *testing.T, few, many lease.Store) {
 	t.Helper()
-	const rounds = 200
 	next := First
-	var took [2][]time.Duration // among few, and among many
-	for i, store := range []lease.Store{few, many} {
+	for _, store := range []lease.Store{few, many} {
 		Write(t, store, 7, lease.Record{}, next)
-		took[i] = make([]time.Duration, 0, rounds)
 	}
+	var a, b time.Duration
+	for range 5 {
+		a, b, next = extensions(t, few, many, next)
+		t.Logf("an extension takes %v among few workers and %v among many", a, b)
+		if b <= a*3/2 {
+			return
+		}
+	}
+	t.Errorf("an extension takes %v among few workers and %v among many", a, b)
+}
+
+// extensions raises the bound of a record in both stores many times, in turn. It returns the
+// median times of a write to each store, and the record at the end.
+func extensions(t *testing.T, few, many lease.Store, next lease.Record) (amongFew, amongMany time.Duration, last lease.Record) {
+	t.Helper()
+	const rounds = 200
+	var took [2][]time.Duration // among few, and among many
 	for range rounds {
 		old := next
 		next.Bound++
@@ -111,9 +126,5 @@ func AmongMany(t *testing.T, few, many lease.Store) {
 	}
 	slices.Sort(took[0])
 	slices.Sort(took[1])
-	a, b := took[0][rounds/2], took[1][rounds/2]
-	t.Logf("an extension takes %v among few workers and %v among many", a, b)
-	if b > a*3/2 {
-		t.Errorf("an extension takes %v among few workers and %v among many", a, b)
-	}
+	return took[0][rounds/2], took[1][rounds/2], next
 }
