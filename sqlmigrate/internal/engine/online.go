@@ -143,7 +143,7 @@ type Move struct {
 // ID returns the ID of the move, which is the name of its first table.
 func (p *OnlinePlan) ID() string { return p.Tables[0].String() }
 
-// RunLong runs a step of kind [plan.Long] or [plan.Verify]. The only statement of a
+// RunLong runs a step of kind [plan.Long] or [plan.Verify]. The first statement of a
 // Verify step counts the rows that are wrong; RunLong returns a [DifferError] if there
 // are any.
 func RunLong(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) error {

@@ -30,6 +30,14 @@ const (
 	// /*!80000 as a comment.
 	expiry = "@@SESSION.information_schema_stats_expiry"
 
+	// LongestText is the length in bytes up to which GROUP_CONCAT does not cut its result. If
+	// it has to cut it, the server warns. Other functions return NULL, with a warning, if
+	// their result is longer than a packet of the server.
+	LongestText = 16 << 20
+
+	// allWarnings is the largest number of warnings of a statement that the servers can keep.
+	allWarnings = 65535
+
 	// restoreTimeout limits the time to restore the settings, or to drop the copies of a
 	// trial.
 	restoreTimeout = 5 * time.Second
@@ -53,7 +61,8 @@ type Session struct {
 const settingsSQL = "SELECT CONNECTION_ID(), COALESCE(DATABASE(), ''), @@SESSION.lock_wait_timeout, " +
 	"CONCAT('SET SESSION sql_mode = ', QUOTE(@@SESSION.sql_mode), ', SESSION foreign_key_checks = ', @@SESSION.foreign_key_checks, " +
 	"', SESSION autocommit = ', @@SESSION.autocommit, ', SESSION lock_wait_timeout = ', @@SESSION.lock_wait_timeout, " +
-	"', SESSION innodb_lock_wait_timeout = ', @@SESSION.innodb_lock_wait_timeout /*!80000, ', " + expiry + " = ', " + expiry + " */)"
+	"', SESSION innodb_lock_wait_timeout = ', @@SESSION.innodb_lock_wait_timeout, " +
+	"', SESSION max_error_count = ', @@SESSION.max_error_count, ', SESSION group_concat_max_len = ', @@SESSION.group_concat_max_len /*!80000, ', " + expiry + " = ', " + expiry + " */)"
 
 // OpenSession acquires the lock of the database and changes the settings of conn. It
 // waits for the lock for at most wait, or for the connection's lock_wait_timeout if wait
@@ -71,7 +80,8 @@ func OpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*Sess
 	if err := s.acquireLock(ctx, wait); err != nil {
 		return nil, err
 	}
-	if err := s.exec(ctx, "SET SESSION sql_mode = '"+sqlMode+"', SESSION foreign_key_checks = 1, SESSION autocommit = 1 /*!80000, "+expiry+" = 0 */"); err != nil {
+	if err := s.exec(ctx, fmt.Sprintf("SET SESSION sql_mode = '%s', SESSION foreign_key_checks = 1, SESSION autocommit = 1, "+
+		"SESSION max_error_count = %d, SESSION group_concat_max_len = %d /*!80000, %s = 0 */", sqlMode, allWarnings, LongestText, expiry)); err != nil {
 		return nil, s.close(ctx, err)
 	}
 	return s, nil

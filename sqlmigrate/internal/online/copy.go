@@ -62,14 +62,15 @@ func (r *Run) copyAll(ctx context.Context, t task) error {
 }
 
 // batch runs a batch of about rows rows, beginning at the position of next, and then
-// pauses. It repeats the batch, with fewer rows, while it fails for lack of a lock.
+// pauses. If another program is in the way, for example because it holds a lock, batch
+// tries again with fewer rows until the patience of the configuration is used up.
 func (c *copyPass) batch(ctx context.Context, next engine.Move, rows int) (engine.Batch, error) {
 	if err := c.waitUntilAllowed(ctx, c.task); err != nil {
 		return engine.Batch{}, err
 	}
 	next.Waits = c.move.Waits // waitUntilAllowed may have counted a wait
 	for tries := (engine.Tries{Limit: c.config.Patience}); ; {
-		attempt := next
+		attempt := next // a copy, because RunBatch changes it
 		b, err := c.driver.RunBatch(ctx, c.conn, c.OnlineStep, &attempt, rows, c.config.Settings)
 		if err == nil {
 			c.move = &attempt

@@ -15,9 +15,9 @@ import (
 )
 
 // RunStep implements [engine.Online]. A statement runs to its end even if ctx ends, see
-// the package comment.
+// the package comment. A comparison ends between two of its statements.
 func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
-	ctx = context.WithoutCancel(ctx)
+	stoppable, ctx := ctx, context.WithoutCancel(ctx)
 	if err := d.Check(ctx, conn, next); err != nil {
 		return err
 	}
@@ -26,13 +26,16 @@ func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineSt
 			return err
 		}
 	}
-	run := engine.RunLong
-	if step.Kind == plan.Short {
-		run = func(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) error {
-			return runShort(ctx, conn, step, s)
-		}
+	var err error
+	switch {
+	case step.Kind == plan.Short:
+		err = runShort(ctx, conn, step, s)
+	case step.Kind == plan.Verify && len(step.SQL) > 1:
+		err = compare(stoppable, conn, step)
+	default:
+		err = engine.RunLong(ctx, conn, step)
 	}
-	if err := run(ctx, conn, step); err != nil {
+	if err != nil {
 		return err
 	}
 	return d.SaveMove(ctx, conn, next)
@@ -130,17 +133,17 @@ func (d Driver) batch(ctx context.Context, conn *sql.Conn, statement string, nex
 const deprecated = 1287
 
 // noWarnings returns an error if the server has warned that the last statement changed a
-// value, for example cut a text, because the copy would then differ. A warning of level
-// Note says nothing about values.
-func noWarnings(ctx context.Context, tx *sql.Tx) error {
+// value, for example cut a text, because a copy would then differ from its table, and a
+// comparison would not see all values. A warning of level Note says nothing about values.
+func noWarnings(ctx context.Context, conn rows.Querier) error {
 	warnings, err := rows.Read[struct {
 		Level string
 		Code  int
 		Text  string
-	}](ctx, tx, "SHOW WARNINGS")
+	}](ctx, conn, "SHOW WARNINGS")
 	for _, w := range warnings {
 		if w.Level != "Note" && w.Code != deprecated {
-			return fmt.Errorf("the copy has a warning: %s %d: %s", w.Level, w.Code, w.Text)
+			return fmt.Errorf("the server has warned: %s %d: %s", w.Level, w.Code, w.Text)
 		}
 	}
 	return err

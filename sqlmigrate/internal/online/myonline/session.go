@@ -15,15 +15,18 @@ import (
 // lost its client. The statement is a batch or a change of a table.
 const claimWait = 10 * time.Second
 
-// OpenMove implements [engine.Online]. The end of ctx does not interrupt a statement, see
-// the package comment.
+// OpenMove implements [engine.Online]. When ctx ends, it does not kill a statement, because
+// MariaDB can then leave a table with only some of its triggers, as the package comment
+// explains. The function that it returns is release.
 func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ engine.Settings) (func(error) error, error) {
 	session, err := mysql.OpenSession(context.WithoutCancel(ctx), conn, claimWait)
 	if err != nil {
 		return nil, err
 	}
-	// If the connection is lost, release does not kill its session. The session's lock
-	// makes the next run wait until the last statement has ended.
+	// release closes the move, and restores the connection, even if ctx has ended. If the
+	// connection is lost, its session on the server may still run a statement. release does
+	// not kill that session, because the session holds the named lock of OpenSession until
+	// the statement has ended, and the next run waits for this lock.
 	release := func(err error) error {
 		restoreErr := d.markOpen(ctx, conn, m, false)
 		if restoreErr = errors.Join(restoreErr, session.Restore(ctx)); restoreErr != nil {

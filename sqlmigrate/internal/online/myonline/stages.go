@@ -168,7 +168,7 @@ func copyStep(s movingTable) plan.OnlineStep {
 		"INSERT INTO "+shadow+" ("+joinColumns(columns, ", ", "?")+") SELECT "+joinColumns(columns, ", ", "?")+" FROM "+from+
 			" FORCE INDEX (PRIMARY) WHERE "+first+" > ? AND "+first+" <= ? LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE "+
 			joinColumns(columns, ", ", shadow+".? = VALUES(?)"),
-		fmt.Sprintf("SELECT %[1]s FROM %[2]s FORCE INDEX (PRIMARY) WHERE %[1]s > ? ORDER BY %[1]s LIMIT 1 OFFSET ?", first, from),
+		s.endOfRange(),
 		fmt.Sprintf("SELECT COALESCE(MIN(%[1]s), 1) - 1, COALESCE(MAX(%[1]s), 0) FROM %[2]s", first, from))
 	// The estimate is three times that of a plain copy, on either server as for MariaDB,
 	// because the run pauses for as long as each batch takes, and each batch is a
@@ -177,26 +177,65 @@ func copyStep(s movingTable) plan.OnlineStep {
 	return step
 }
 
-// compareStep returns the step that compares the rows of both tables. It looks up each row
-// of the table in the shadow, and then compares the numbers of rows. If the shadow has
-// every row of the table, the difference of the two counts is the number of rows that only
-// the shadow has. Counting is faster than a second join. The statement compares the bytes
-// of texts, because a collation treats different texts as equal. In the query, t is the
-// table and s the shadow.
+// endOfRange returns the query for the last key of a range. Its arguments are the key
+// before the range, and the number of rows less one. It returns no row if fewer are left.
+func (s movingTable) endOfRange() string {
+	return fmt.Sprintf("SELECT %[1]s FROM %[2]s FORCE INDEX (PRIMARY) WHERE %[1]s > ? ORDER BY %[1]s LIMIT 1 OFFSET ?",
+		mycatalog.Quote(s.Key()[0].Name), mycatalog.QuoteTable(s.TableName))
+}
+
+// compareStep returns the step that compares the rows of both tables. The first statement
+// counts the rows that differ. It looks up each row of the table in the shadow, and then
+// compares the numbers of rows. If the shadow has every row of the table, the difference of
+// the two counts is the number of rows that only the shadow has. Counting is faster than a
+// second join. The statement compares the bytes of texts, because a collation treats
+// different texts as equal. In the query, t is the table and s the shadow.
+//
+// The other statements show in less than half of the time that no row differs; see
+// equalInRanges.
 func compareStep(s movingTable) plan.OnlineStep {
 	same := mycatalog.Join(s.writableColumns(), " AND ", func(c *mycatalog.Column) string {
-		name, binary := mycatalog.Quote(c.Name), ""
-		if c.Integer().Base == "" {
-			binary = "BINARY "
-		}
-		return binary + "t." + name + " <=> " + binary + "s." + name
+		name := mycatalog.Quote(c.Name)
+		return bytesOf(c, "t."+name) + " <=> " + bytesOf(c, "s."+name)
 	})
 	from, shadow, key := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), mycatalog.Quote(s.Key()[0].Name)
 	step := s.step(plan.Verify, "compare it with its shadow", "",
 		"SELECT /* rows that differ */ (SELECT COUNT(*) FROM "+from+" t LEFT JOIN "+shadow+" s ON "+s.sameKey("s.", "t.")+" WHERE s."+key+" IS NULL OR NOT ("+same+")) + "+
-			"ABS((SELECT COUNT(*) FROM "+shadow+") - (SELECT COUNT(*) FROM "+from+"))")
+			"ABS((SELECT COUNT(*) FROM "+shadow+") - (SELECT COUNT(*) FROM "+from+"))",
+		"SELECT "+s.rangeAsText(s.TableName)+" = "+s.rangeAsText(shadowName(s.TableName)), s.endOfRange())
 	step.Rows, step.Bytes, step.Estimate = 2*s.Rows, 2*s.Bytes, time.Duration(s.Rows)*6*time.Microsecond
 	return step
+}
+
+// bytesOf returns an expression for the bytes of a value, or for the value of an integer
+// column. A float is compared as a double, because its own text has only six digits.
+func bytesOf(c *mycatalog.Column, value string) string {
+	switch {
+	case c.Integer().Base != "":
+		return value
+	case strings.HasPrefix(strings.ToLower(c.Type), "float"):
+		value += " + 0e0"
+	}
+	return "CAST(" + value + " AS BINARY)"
+}
+
+// rangeAsText returns an expression for the number of a table's rows between two keys, and
+// their values. If the text is equal for two tables, their rows are. An integer is in it as
+// digits, another value as the hexadecimal digits of its bytes, and NULL as a minus. So no
+// value contains a separator. If the text of a row is longer than a packet of the server, a
+// random number takes its place, so that the texts differ. The rows are in the order of the
+// primary key. If they were in different orders, the texts would differ although the rows do
+// not.
+func (s movingTable) rangeAsText(table plan.TableName) string {
+	values := mycatalog.Join(s.writableColumns(), ", ", func(c *mycatalog.Column) string {
+		if c.Integer().Base != "" {
+			return "COALESCE(" + mycatalog.Quote(c.Name) + ", '-')"
+		}
+		return "COALESCE(HEX(" + bytesOf(c, mycatalog.Quote(c.Name)) + "), '-')"
+	})
+	first := mycatalog.Quote(s.Key()[0].Name)
+	return "CAST((SELECT CONCAT(COUNT(*), ' ', COALESCE(GROUP_CONCAT(COALESCE(CONCAT_WS(',', " + values + "), RAND()) SEPARATOR ';'), '')) FROM " +
+		mycatalog.QuoteTable(table) + " FORCE INDEX (PRIMARY) WHERE " + first + " > ? AND " + first + " <= ?) AS BINARY)"
 }
 
 // renamePrefix begins the statement that renames all tables.

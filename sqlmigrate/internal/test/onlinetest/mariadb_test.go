@@ -49,6 +49,8 @@ var mariadbAndMySQLTests = []namedTest{
 	{"Changed", mariadbChanged},
 	{"Counts", mariadbCounts},
 	{"Compared", mariadbCompared},
+	{"ComparedAsText", mariadbComparedAsText},
+	{"KeyOrder", mariadbKeyOrder},
 	{"Held", mariadbHeld},
 	{"Polite", mariadbPolite},
 	{"Twice", mariadbTwice},
