@@ -89,18 +89,9 @@ func (t *Table) Column(name string) *Column {
 	return nil
 }
 
-// Key returns the columns of the primary key, in the order of the key. This may be another
-// order than that of the table's columns, and only the first column of the key helps the
-// server to find rows.
+// Key returns the columns of the primary key.
 func (t *Table) Key() []*Column {
-	key := slices.DeleteFunc(slices.Clone(t.Columns), func(c *Column) bool { return !c.Primary })
-	for _, e := range t.Elements {
-		if strings.HasPrefix(e, "PRIMARY KEY (") {
-			names := QuotedNames(e)
-			slices.SortStableFunc(key, func(a, b *Column) int { return slices.Index(names, a.Name) - slices.Index(names, b.Name) })
-		}
-	}
-	return key
+	return slices.DeleteFunc(slices.Clone(t.Columns), func(c *Column) bool { return !c.Primary })
 }
 
 // IsUnique reports whether there is a unique key on exactly these columns. The first

@@ -56,17 +56,15 @@ func mariadbComparedAsText(t *testing.T, server *mariadbServer) {
 }
 
 // mariadbKeyOrder tests a primary key whose columns have another order in the key than in
-// the table. The copy and the comparison must go by the first column of the key, because
-// they would otherwise read the whole table for each batch.
+// the table. The comparison must not read it in ranges, because the server would read the
+// whole table for each range.
 func mariadbKeyOrder(t *testing.T, server *mariadbServer) {
 	d := server.database(t, "CREATE TABLE members (id int NOT NULL AUTO_INCREMENT, name varchar(20), tenant_id int NOT NULL, PRIMARY KEY (tenant_id, id), KEY ix (id))",
 		"INSERT INTO members SELECT seq, CONCAT('m', seq), seq % 7"+sequence(900))
 	before := d.value(t, "SELECT CONCAT(COUNT(*), ' ', SUM(id), ' ', SUM(tenant_id * id), ' ', MAX(name)) FROM members")
 	online := d.onlineOf(t, "members")
-	for _, s := range comparisonOf(t, online).SQL[1:] {
-		if !strings.Contains(s, "`tenant_id` > ?") {
-			t.Errorf("the comparison does not go by the first column of the key: %s", s)
-		}
+	if step := comparisonOf(t, online); len(step.SQL) != 1 {
+		t.Errorf("the comparison reads ranges: %s", step.SQL[1])
 	}
 	if err := online.Apply(context.Background(), d.DB); err != nil {
 		t.Fatal(err)
@@ -79,7 +77,7 @@ func comparisonOf(t *testing.T, online *sqlmigrate.OnlinePlan) plan.OnlineStep {
 	t.Helper()
 	for _, stage := range online.Stages {
 		for _, step := range stage.Steps {
-			if step.Kind == plan.Verify && len(step.SQL) > 1 {
+			if step.Kind == plan.Verify && strings.Contains(step.SQL[0], "rows that differ") {
 				return step
 			}
 		}
