@@ -13,8 +13,8 @@ import (
 )
 
 // BenchmarkRequest measures one ID per request. Between single calls of Next the program
-// works for some time. If the calls are cold, other code and data fill the caches in this
-// time, as in a server. If they are warm, it only counts. With a millisecond or more between
+// works for some time. Before a cold call, other code and data fill the caches in this
+// time, as in a server. Before a warm call, the program only spins. With a millisecond or more between
 // the calls, each ID is the first of its tick. Two of the peers are the lower limit. They
 // read one clock, and both clocks.
 func BenchmarkRequest(b *testing.B) {
@@ -22,9 +22,9 @@ func BenchmarkRequest(b *testing.B) {
 		peers.Contender{Name: "time.Now", Loop: func(int) error { busy.sink += time.Now().Nanosecond(); return nil }})
 	watch := stopwatch.New()
 	for _, caches := range []struct {
-		name  string
-		calls int // of each contender before the time between the calls
-		work  func() error
+		name string
+		ids  int // number of IDs that the contender makes before this time
+		work func() error
 	}{{"cold", 0, busy.work}, {"warm", 5, func() error { return nil }}} {
 		for _, every := range []struct {
 			gap    time.Duration
@@ -33,7 +33,7 @@ func BenchmarkRequest(b *testing.B) {
 			b.Run(caches.name+"/every="+every.gap.String(), func(b *testing.B) {
 				compare(b, namesOf(all), func(b *testing.B) results {
 					return singleCalls(b, watch, all, rounds(every.rounds), func(c peers.Contender) error {
-						return errors.Join(c.Loop(caches.calls), watch.During(every.gap, caches.work))
+						return errors.Join(c.Loop(caches.ids), watch.During(every.gap, caches.work))
 					})
 				})
 			})

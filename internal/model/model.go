@@ -22,7 +22,8 @@
 //   - It rejects IDs of the generator: checkIDs (group.go), which [Set.Generate] calls before
 //     any row gets an ID of the group. It knows the columns of the group, but not which of
 //     them gets which ID. If an option limits one column of several, let [Group.Fill] return
-//     an error, and set the row's keys to 0 again. Test it as TestSerialGeneratorBreaksContract of internal/fill does.
+//     an error, and set the row's keys to 0 again. Test it as
+//     TestSerialGeneratorBreaksContract of internal/fill does.
 //   - It changes which IDs a column gets: [Group.Fill] and [Set.Generate]. If Generate asks
 //     again for IDs that do not suit, limit the attempts and return an error, because a
 //     generator may have none that suits: without bits for a sequence, the lowest bits of all

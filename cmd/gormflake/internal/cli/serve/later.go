@@ -125,9 +125,9 @@ func (f *serveFlags) serveWhenOpen(cmd *cobra.Command, listeners []net.Listener,
 	return errors.Join(err, <-later)
 }
 
-// openLater tries to lease a worker until it succeeds or ctx ends. Then it keeps the
-// worker until served is closed, which is after ctx has ended, because the service still
-// answers requests for --shutdown-delay. running receives the result of the first try if
+// openLater tries to lease a worker until it succeeds or ctx ends. It keeps the worker
+// until served is closed, because the service answers requests for --shutdown-delay after
+// the signal to end. running receives the result of the first try if
 // that is still running, and is nil otherwise. An error is logged unless the last one was
 // equal.
 func (f *serveFlags) openLater(ctx context.Context, cmd *cobra.Command, front *replaceableHandler, cfg service.Config, running <-chan attempt, served <-chan struct{}) error {
@@ -155,7 +155,9 @@ func (f *serveFlags) openLater(ctx context.Context, cmd *cobra.Command, front *r
 // holdWorker issues IDs under the worker until served is closed, and then releases it.
 func (f *serveFlags) holdWorker(ctx context.Context, front *replaceableHandler, cfg service.Config, a attempt, served <-chan struct{}) error {
 	handler, err := handlerOf(cfg, a.Issuer)
-	if err == nil {
+	if err != nil {
+		cfg.Log.Error("no ID is issued", "error", err)
+	} else {
 		front.replace(handler)
 		<-served
 	}
