@@ -232,11 +232,11 @@ func (s movingTable) readsRanges() bool {
 
 // rangeAsText returns an expression for the number of a table's rows between two keys, and
 // their values. If the text is equal for two tables, their rows are. An integer is in it as
-// digits, another value as the hexadecimal digits of its bytes, and NULL as a minus. So no
-// value contains a separator. If a value or the text of a row is longer than a packet of the server, a
-// random number takes the place of the row, so that the texts differ. The rows are in the order of the
-// primary key. If they were in different orders, the texts would differ although the rows do
-// not.
+// digits, another value as the hexadecimal digits of its bytes, and NULL as a minus, so that
+// no value contains a separator. If a value or the text of a row is longer than a packet of
+// the server, a random number takes the place of the row, so that the texts differ. The rows
+// are in the order of the primary key. If they were in different orders, the texts would
+// differ although the rows do not.
 func (s movingTable) rangeAsText(table plan.TableName) string {
 	values := mycatalog.Join(s.writableColumns(), ", ',', ", func(c *mycatalog.Column) string {
 		name := mycatalog.Quote(c.Name)
