@@ -35,7 +35,8 @@ const (
 	// their result is longer than a packet of the server.
 	LongestText = 16 << 20
 
-	// allWarnings is the largest number of warnings of a statement that the servers can keep.
+	// allWarnings is the largest number of warnings of a statement that MariaDB can keep. Its
+	// default is 64. MySQL keeps 1,024, and changes this number only with a privilege.
 	allWarnings = 65535
 
 	// restoreTimeout limits the time to restore the settings, or to drop the copies of a
@@ -62,7 +63,7 @@ const settingsSQL = "SELECT CONNECTION_ID(), COALESCE(DATABASE(), ''), @@SESSION
 	"CONCAT('SET SESSION sql_mode = ', QUOTE(@@SESSION.sql_mode), ', SESSION foreign_key_checks = ', @@SESSION.foreign_key_checks, " +
 	"', SESSION autocommit = ', @@SESSION.autocommit, ', SESSION lock_wait_timeout = ', @@SESSION.lock_wait_timeout, " +
 	"', SESSION innodb_lock_wait_timeout = ', @@SESSION.innodb_lock_wait_timeout, " +
-	"', SESSION max_error_count = ', @@SESSION.max_error_count, ', SESSION group_concat_max_len = ', @@SESSION.group_concat_max_len /*!80000, ', " + expiry + " = ', " + expiry + " */)"
+	"', SESSION group_concat_max_len = ', @@SESSION.group_concat_max_len /*M! , ', SESSION max_error_count = ', @@SESSION.max_error_count */ /*!80000, ', " + expiry + " = ', " + expiry + " */)"
 
 // OpenSession acquires the lock of the database and changes the settings of conn. It
 // waits for the lock for at most wait, or for the connection's lock_wait_timeout if wait
@@ -81,7 +82,7 @@ func OpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*Sess
 		return nil, err
 	}
 	if err := s.exec(ctx, fmt.Sprintf("SET SESSION sql_mode = '%s', SESSION foreign_key_checks = 1, SESSION autocommit = 1, "+
-		"SESSION max_error_count = %d, SESSION group_concat_max_len = %d /*!80000, %s = 0 */", sqlMode, allWarnings, LongestText, expiry)); err != nil {
+		"SESSION group_concat_max_len = %d /*M! , SESSION max_error_count = %d */ /*!80000, %s = 0 */", sqlMode, LongestText, allWarnings, expiry)); err != nil {
 		return nil, s.close(ctx, err)
 	}
 	return s, nil
