@@ -144,8 +144,8 @@ type Move struct {
 func (p *OnlinePlan) ID() string { return p.Tables[0].String() }
 
 // RunLong runs a step of kind [plan.Long] or [plan.Verify]. The first statement of a
-// Verify step counts the rows that are wrong; RunLong returns a [DifferError] if there
-// are any.
+// Verify step counts the rows that are wrong, and RunLong returns a [DifferError] if
+// there are any.
 func RunLong(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) error {
 	if step.Kind == plan.Verify {
 		var n int64

@@ -40,7 +40,7 @@ func mariadbComparedAsText(t *testing.T, server *mariadbServer) {
 		t.Fatalf("equal = %s, rows that differ = %s after the copy, want 1 and 0", equal, differ)
 	}
 	for _, change := range append(kindsChanges, "id = 4") {
-		// The second row, and the third, in which all values are NULL.
+		// Row 1 has all values, and row 3 only NULLs.
 		for _, key := range []string{"1", "3"} {
 			if strings.HasSuffix(change, "NULL") && key == "3" {
 				continue

@@ -127,9 +127,9 @@ func (f *serveFlags) serveWhenOpen(cmd *cobra.Command, listeners []net.Listener,
 
 // openLater tries to lease a worker until it succeeds or ctx ends. It keeps the worker
 // until served is closed, because the service answers requests for --shutdown-delay after
-// the signal to end. running receives the result of the first try if
-// that is still running, and is nil otherwise. An error is logged unless the last one was
-// equal.
+// the signal to end. running receives the result of the first try if that is still
+// running, and is nil otherwise. openLater logs an error unless it is equal to the last
+// error.
 func (f *serveFlags) openLater(ctx context.Context, cmd *cobra.Command, front *replaceableHandler, cfg service.Config, running <-chan attempt, served <-chan struct{}) error {
 	for pause, last := firstPause, ""; ; pause = min(2*pause, lastPause) {
 		if running == nil {
