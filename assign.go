@@ -9,7 +9,8 @@ import (
 // Assign gives keys to a row, a slice of rows or a tree of related rows in memory, before
 // any INSERT. It also links the rows, which means that it copies each key into the
 // foreign keys that refer to it. The caller can then insert parents and children in two
-// batches, in any order that the constraints of the database allow, or by COPY:
+// batches, in any order that the constraints of the database allow, or by PostgreSQL's
+// COPY, see [CopySource]:
 //
 //	if err := gormflake.Assign(db, &orders); err != nil { … }
 //	for i := range orders {
@@ -25,8 +26,8 @@ import (
 // The value is a pointer to a struct, slice or array, or a slice. Its elements are
 // structs or pointers to structs. Assign returns an error for maps, because they hold no
 // tree, and for nil elements. It skips a relation that is nil or a zero struct, as GORM
-// does. An empty slice is valid. If neither the model nor its relations have a tagged
-// field, Assign returns an error, because it would set no key.
+// does. An empty slice is valid. If neither the model nor its relations have a field with
+// the tag snowflake, Assign returns an error, because it would set no key.
 //
 // # Keys
 //
@@ -55,8 +56,8 @@ import (
 // join table, because GORM creates the join rows when it saves the relation.
 //
 // Assign cannot link a foreign key to a key that is unset and untagged, such as an
-// auto-increment key before its INSERT. It returns an error, because the rows would be
-// inserted as orphans. Insert the parent first, or pass the whole tree to Create without
+// auto-increment key before its INSERT. It returns an error, because the foreign key would
+// refer to no row. Insert the parent first, or pass the whole tree to Create without
 // Assign.
 //
 // A row has one parent for each of its foreign keys. Assign returns an error if two

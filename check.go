@@ -16,8 +16,8 @@ import (
 //   - the model has a tag or is listed in [WithModels], and every tag is valid,
 //   - no key column has auto-increment or a default, neither in the model nor in its
 //     table, if the table exists. The table of a model of [WithModels] may have
-//     auto-increment if it is a PostgreSQL sequence or a parked counter, or if
-//     [WithUnparkedCounters] is given,
+//     auto-increment if it is a PostgreSQL sequence, if its counter is parked, which means
+//     moved above all IDs of the next ten years, or if [WithUnparkedCounters] is given,
 //   - the columns of the keys, and of the foreign keys that refer to them, hold 63 bits,
 //     in the model and in its table. For example, numeric(10) does not,
 //   - the columns of serial numbers, and of the foreign keys that refer to them, hold a
@@ -35,9 +35,9 @@ import (
 // MySQL and MariaDB.
 //
 // If a SQLite table assigns a key to a row that is inserted without a key, Check returns
-// no error, but logs a warning by the handle's logger. The warning contains the statement
-// of a trigger that makes the table reject such rows, and stops when the table has the
-// trigger. The trigger adds some 10 to 30 percent to the time of an INSERT.
+// no error, but logs a warning by the handle's logger. The warning contains a statement that
+// creates a trigger by which the table rejects such rows. A table with this trigger causes
+// no warning. The trigger adds some 10 to 30 percent to the time of an INSERT.
 //
 // Check returns nil, or one error that joins the mistakes of all models and contains each
 // mistake once. It only reads.
@@ -54,7 +54,8 @@ func Check(db *gorm.DB, models ...any) error {
 	return check.Models(db, p.set, models...)
 }
 
-// modelNames returns the type names of the models, for an error.
+// modelNames returns the type names of the models for an error, for example "main.Order,
+// main.Line" for []any{&Order{}, []Line{}}.
 func modelNames(models []any) string {
 	names := make([]string, len(models))
 	for i, m := range models {

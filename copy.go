@@ -6,11 +6,11 @@ import (
 	"github.com/gormflake/gormflake/internal/copyrows"
 )
 
-// CopyRows holds the rows of a model in the form that COPY takes. A *CopyRows is a
-// pgx.CopyFromSource. It serves one COPY, and one goroutine at a time.
+// CopyRows supplies the rows of a model to one COPY of PostgreSQL. [CopySource] creates it.
+// A *CopyRows is a pgx.CopyFromSource, and is not safe for concurrent use.
 type CopyRows struct{ source *copyrows.Source }
 
-// CopySource prepares rows for COPY, the fastest way into PostgreSQL:
+// CopySource prepares rows for COPY, the fastest way to write many rows to PostgreSQL:
 //
 //	if err := gormflake.Assign(db, orders); err != nil { … }
 //	src, err := gormflake.CopySource(db.Omit("Lines"), orders)
@@ -42,15 +42,16 @@ type CopyRows struct{ source *copyrows.Source }
 //   - clauses that types of fields add to creates: db.Unscoped()
 //   - ON CONFLICT and RETURNING
 //
-// Values returns an error if a field's GormValue returns SQL rather than one value. The
-// scopes of db and the create callbacks of other plugins do not run.
+// [CopyRows.Values] returns an error if a field's method GormValue returns an SQL expression
+// rather than one value, because COPY evaluates no SQL. The scopes of db and the create
+// callbacks of other plugins do not run.
 //
 // # Errors
 //
-// If CopySource fails, some rows may already have keys. Values returns the errors in the
-// values, and COPY then stores no row. Values also sets the time stamps and defaults of a
-// row when it reads the row. To repeat a COPY, call CopySource again, which keeps the
-// values that are set.
+// If CopySource fails, some rows may already have keys. A value that cannot be written is an
+// error of Values, and the COPY then stores no row. Values also sets the time stamps and
+// defaults of a row when it reads the row. To repeat a COPY, call CopySource again, which keeps
+// the values that are set.
 //
 // CopySource does not access the database.
 func CopySource(db *gorm.DB, rows any) (*CopyRows, error) {
@@ -72,12 +73,12 @@ func (r *CopyRows) Table() []string { return r.source.Table() }
 // Columns returns the names of the columns to copy.
 func (r *CopyRows) Columns() []string { return r.source.Columns() }
 
-// Next moves to the next row and reports whether there is a next row. After an error it
-// returns false.
+// Next moves to the next row and reports whether there is one. pgx calls it before each call
+// of Values. After Values has returned an error, Next returns false.
 func (r *CopyRows) Next() bool { return r.source.Next() }
 
 // Values returns the values of the current row, in the order of [CopyRows.Columns]. The
-// slice is valid until the next call.
+// slice is valid until the next call of Values.
 func (r *CopyRows) Values() ([]any, error) { return r.source.Values() }
 
 // Err returns the error that Values returned, or nil.

@@ -22,22 +22,24 @@ type Generator interface {
 // TableGenerator is a [Generator] that receives the name of the table for which it
 // generates IDs. For example, the generator of package gormflaketest counts IDs per
 // table. The plugin and [Assign] call FillTable instead of Fill, with the name of the
-// model's table. Before that, they call Observe with each key that a row already has.
+// model's table. Before that, they call Observe with each key that a row already has, so
+// that the generator does not issue the same key.
 type TableGenerator interface {
 	Generator
 	FillTable(ctx context.Context, table string, dst []types.ID) error
 	Observe(table string, id types.ID)
 }
 
-// checkGenerator rejects a nil generator, including a nil pointer in an interface. call is
-// the function that received the generator, for the error.
+// checkGenerator rejects a generator that is nil, or that is an interface with a nil pointer
+// or a nil function in it, because a call of its methods would panic. call is the name of the
+// function that received the generator, such as "New", for the error.
 func checkGenerator(call string, gen Generator) error {
-	what := "nil"
-	if v := reflect.ValueOf(gen); v.IsValid() {
+	got := "nil"
+	if v := reflect.ValueOf(gen); v.IsValid() { // gen is not the nil interface
 		if v.Kind() != reflect.Pointer && v.Kind() != reflect.Func || !v.IsNil() {
 			return nil
 		}
-		what = fmt.Sprintf("a nil %T", gen)
+		got = fmt.Sprintf("a nil %T", gen)
 	}
-	return fmt.Errorf("gormflake: %s: generator is %s: want one, for example from snowflake.New", call, what)
+	return fmt.Errorf("gormflake: %s: generator is %s: want one, for example from snowflake.New", call, got)
 }

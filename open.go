@@ -39,6 +39,7 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*snowflake.Generato
 	if err := checkOpened(db); err != nil {
 		return nil, fmt.Errorf("gormflake: Open: %w", err)
 	}
+	// Find the mistakes of WithModels before a worker is leased.
 	if err := checkModels(db.WithContext(ctx), layout, cfg); err != nil {
 		return nil, err
 	}
@@ -46,18 +47,19 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*snowflake.Generato
 	if err != nil {
 		return nil, err
 	}
-	// After an error, Open gives the worker back even if ctx has ended.
+	// After an error, Open releases the worker even if ctx has ended.
 	gen, err := snowflake.New(l, cfg.snowflake...)
 	if err != nil {
 		return nil, errors.Join(err, l.Release(context.WithoutCancel(ctx)))
 	}
 	if err := use(db, newPlugin(gen, cfg)); err != nil {
-		return nil, errors.Join(err, gen.Close(context.WithoutCancel(ctx)))
+		return nil, errors.Join(err, gen.Close(context.WithoutCancel(ctx))) // Close releases the worker
 	}
 	return gen, nil
 }
 
-// use registers p, and adds an explanation to GORM's error for a second registration.
+// use registers p with db. If a plugin of this package is already registered, it returns
+// GORM's error together with an explanation.
 func use(db *gorm.DB, p *Plugin) error {
 	err := db.Use(p)
 	if errors.Is(err, gorm.ErrRegistered) {

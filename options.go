@@ -17,15 +17,15 @@ type Option interface {
 	apply(cfg *config) error
 }
 
-// config collects the arguments of the options.
+// config collects the arguments of the options of [New] and [Open].
 type config struct {
 	generators map[string]model.Generator // by the name in gen=name, "" for the default generator
-	openOnly   string                     // the last option given that only Open accepts
+	openOnly   string                     // name of the last option that only Open accepts, "" if none is given
 	models     []any                      // of WithModels
 	unparked   bool                       // WithUnparkedCounters is given
-	lease      []lease.Option
-	store      []sqllease.Option
-	snowflake  []snowflake.Option
+	lease      []lease.Option             // of WithLease
+	store      []sqllease.Option          // of WithStore
+	snowflake  []snowflake.Option         // of WithSnowflake
 }
 
 // optionFunc is an [Option] that is a function.
@@ -33,15 +33,16 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(cfg *config) error { return f(cfg) }
 
-// newConfig applies the options, and returns all their mistakes. The default generator,
-// which has the name "", is nil until newPlugin sets it.
+// newConfig returns the config that the options set. The error joins the mistakes of all
+// options. The default generator, which has the name "", is nil until newPlugin sets it.
 func newConfig(opts []Option) (*config, error) {
 	cfg := &config{generators: map[string]model.Generator{"": nil}}
 	return cfg, option.Apply("gormflake", opts, func(opt Option) error { return opt.apply(cfg) })
 }
 
-// forOpen returns an option that calls set. If it is given to [New], [gorm.DB.Use]
-// returns an error with the option's name.
+// forOpen returns an option that only [Open] accepts, because New leases no worker and
+// creates no generator. set stores the option's arguments in the config. forOpen also stores
+// the option's name, for the error that [gorm.DB.Use] returns if the option is given to [New].
 func forOpen(name string, set func(*config)) Option {
 	return optionFunc(func(cfg *config) error {
 		cfg.openOnly = name
@@ -105,16 +106,18 @@ func WithSnowflake(opts ...snowflake.Option) Option {
 // [gorm.DB.Use] returns an error if a model has another kind of key, or was used before
 // the plugin was registered.
 //
-// On MySQL, MariaDB and SQLite the counter of an existing table follows the largest key.
-// Another program that inserts without the plugin would therefore get the generator's
-// next key, and Save of a slice or of a nested row would overwrite that program's row.
-// For such a table [Open] returns an error that contains the statements that park the
-// counter above all IDs of the next ten years, as the command gormflake migrate --park
-// does. [New] reads no table, so call [Check] after it.
+// On MySQL, MariaDB and SQLite the auto-increment counter of an existing table moves past
+// each larger key that is inserted, also past the plugin's. Another program that inserts
+// without the plugin would therefore get a key that the generator issues next. Save of a
+// slice or of a nested row, which replaces a row that has the same key, would then overwrite
+// that program's row. For such a table [Open] returns an error that contains the statements
+// that park the counter, which means to move it above all IDs of the next ten years. The
+// command gormflake migrate apply --park does the same. [New] reads no table, so call
+// [Check] after it.
 //
-// New tables have no counter, including on SQLite, where only another statement could
-// park it. An INSERT without a key into a new table returns an error and never gets
-// another row's key.
+// A table that AutoMigrate creates after the plugin is registered has no counter. On SQLite
+// its key is therefore a bigint NOT NULL, which is not the rowid. An INSERT without a key
+// into such a table returns an error and never gets another row's key.
 func WithModels(models ...any) Option {
 	return optionFunc(func(cfg *config) error {
 		cfg.models = append(cfg.models, models...)
@@ -122,10 +125,10 @@ func WithModels(models ...any) Option {
 	})
 }
 
-// WithUnparkedCounters makes [Open] log a warning for each counter that would otherwise
-// be an error of [WithModels], by the logger of GORM, and makes [Check] accept such a
-// counter. Use it for tables into which no program inserts without the plugin, as in most
-// tests.
+// WithUnparkedCounters makes [Open] log a warning, by the logger of GORM, for the
+// auto-increment counters for which it would otherwise return an error; see [WithModels].
+// [Check] then accepts such counters. Use it for tables into which no program inserts without
+// the plugin, as in most tests.
 func WithUnparkedCounters() Option {
 	return optionFunc(func(cfg *config) error {
 		cfg.unparked = true

@@ -27,16 +27,16 @@ const (
 type Plugin struct {
 	err    error       // mistakes in the arguments of New, which Initialize returns
 	gen    Generator   // the default generator, for tags without gen=
-	set    *model.Set  // all generators, and the models that statements have used
+	set    *model.Set  // all generators, and a cache of the tagged columns of models
 	models []any       // of WithModels
-	graphs tree.Graphs // the relations of models that Assign has walked
+	graphs tree.Graphs // a cache of the relations of models that Assign has walked
 }
 
 var _ gorm.Plugin = (*Plugin)(nil)
 
 // New returns a plugin that fills tagged columns with IDs of gen. The caller closes gen.
 //
-// [gorm.DB.Use] returns all mistakes in gen and opts.
+// New itself returns no error. [gorm.DB.Use] returns all mistakes in gen and opts.
 func New(gen Generator, opts ...Option) *Plugin {
 	cfg, err := newConfig(opts)
 	if cfg.openOnly != "" {
@@ -47,7 +47,8 @@ func New(gen Generator, opts ...Option) *Plugin {
 	return p
 }
 
-// newPlugin returns the plugin of a default generator and of the options in cfg.
+// newPlugin returns a plugin with gen as the default generator, for tags without gen=, and
+// with the options in cfg.
 func newPlugin(gen Generator, cfg *config) *Plugin {
 	cfg.generators[""] = gen
 	set := model.NewSet(cfg.generators)
@@ -58,10 +59,11 @@ func newPlugin(gen Generator, cfg *config) *Plugin {
 // Name returns "gormflake", the key of the plugin in the GORM configuration.
 func (p *Plugin) Name() string { return pluginName }
 
-// Initialize registers the callbacks. [gorm.DB.Use] calls it. It may be called again for
-// the same or another database, as replica resolvers do. It also tags the keys of the
-// models of [WithModels], and on SQLite makes GORM keep the counter of a table that it
-// rebuilds.
+// Initialize registers the plugin's callbacks for creates and updates. [gorm.DB.Use] calls
+// it. It may be called again for the same or another database, as the plugin dbresolver does
+// for replicas. Initialize also treats the keys of the models of [WithModels] as tagged. On
+// SQLite it registers a callback that preserves a table's auto-increment counter when GORM's
+// migrator rebuilds the table.
 func (p *Plugin) Initialize(db *gorm.DB) error {
 	if p.err != nil {
 		return p.err
@@ -70,7 +72,7 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	if err := errors.Join(err, checkGeneratorLayout(p.gen, keys)); err != nil {
 		return err
 	}
-	for _, key := range keys { // only after all models passed, so that an error changes no model
+	for _, key := range keys { // after all checks, so that an error changes no model
 		model.Adopt(key, db.Name())
 	}
 	create, update := db.Callback().Create(), db.Callback().Update()
@@ -83,12 +85,14 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	)
 }
 
-// beforeCreate sets the keys of the rows when a create begins.
+// beforeCreate sets the keys of the rows at the beginning of a create, before user hooks and
+// before the transaction begins.
 func (p *Plugin) beforeCreate(db *gorm.DB) { fill.Create(db, p.set) }
 
-// beforeInsert checks the keys of the rows just before the INSERT. For an unscoped
-// statement it also calls [guard.Check], because GORM then ignores the clause by which
-// package types checks the keys.
+// beforeInsert checks the keys of the rows again just before the INSERT, because a hook may
+// have changed the rows or the statement. For a statement that is [gorm.DB.Unscoped] it also
+// calls [guard.Check], because GORM then ignores the clause of types.ID that rejects rows
+// without keys.
 func (p *Plugin) beforeInsert(db *gorm.DB) {
 	fill.BeforeInsert(db, p.set)
 	if db.Statement.Unscoped {
@@ -96,15 +100,19 @@ func (p *Plugin) beforeInsert(db *gorm.DB) {
 	}
 }
 
-// afterInsert sets the keys of existing rows, which an upsert has found, in the structs.
+// afterInsert handles an upsert that has found existing rows. It sets their keys in the
+// caller's structs, in place of the new keys that beforeCreate has set.
 func (p *Plugin) afterInsert(db *gorm.DB) { fill.AfterInsert(db, p.set) }
 
-// beforeUpdate checks the foreign keys of the children that GORM creates in an update, for
-// example in Association.Append and in Save of an existing parent.
+// beforeUpdate checks that the foreign keys of related rows can hold the rows' keys, because
+// GORM also creates related rows in an update, for example in Association.Append and in Save
+// of an existing parent.
 func (p *Plugin) beforeUpdate(db *gorm.DB) { fill.BeforeUpdate(db, p.set) }
 
-// register adds a callback at a position among the callbacks of the processor. It
-// replaces the callback if an earlier call of Initialize has registered it.
+// register adds a callback to the processor, which holds GORM's callbacks of all creates or
+// of all updates. position is where the callback stands among them, for example
+// create.Before("gorm:create"). If an earlier call of Initialize has registered the callback,
+// register replaces it, because GORM warns of a name that is registered twice.
 func register(processor getter, position registrar, name string, callback func(*gorm.DB)) error {
 	add := position.Register
 	if processor.Get(name) != nil {
@@ -116,8 +124,8 @@ func register(processor getter, position registrar, name string, callback func(*
 	return nil
 }
 
-// getter and registrar declare the methods that the plugin uses of two types that GORM
-// does not export.
+// getter and registrar are interfaces of two types that GORM does not export, the processor
+// and the position of a callback. They have the methods that register calls.
 type (
 	getter interface {
 		Get(name string) func(*gorm.DB)
@@ -129,7 +137,8 @@ type (
 )
 
 // checkOpened returns an error if db cannot run a statement, because it is nil or because
-// its gorm.Open failed. gorm.Open returns a handle together with its error.
+// its gorm.Open failed. gorm.Open returns an incomplete handle together with its error, and
+// a program may have ignored the error.
 func checkOpened(db *gorm.DB) error {
 	if db == nil || db.Config == nil || db.Dialector == nil || db.Statement == nil {
 		return errors.New("db is nil or was not opened: want the handle that gorm.Open returned without an error")
@@ -137,7 +146,7 @@ func checkOpened(db *gorm.DB) error {
 	return nil
 }
 
-// pluginOf returns the plugin that is registered with db.
+// pluginOf returns the plugin that is registered with db, or an error if db has none.
 func pluginOf(db *gorm.DB) (*Plugin, error) {
 	if err := checkOpened(db); err != nil {
 		return nil, fmt.Errorf("gormflake: %w", err)

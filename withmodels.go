@@ -15,10 +15,14 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// untaggedKeys makes GORM parse the models, and returns the keys that the plugin will
-// treat as tagged. It does not change them. GORM parses each model once and keeps the
-// naming strategy, so by [model.Namer] untaggedKeys rejects a model that was parsed
-// before, for example by a statement.
+// untaggedKeys returns the primary keys of the models of [WithModels] that have no tag.
+// Initialize later makes the plugin treat them as tagged. untaggedKeys changes no model.
+//
+// It returns an error for each model whose key cannot hold IDs, or that GORM has parsed
+// before the plugin, for example in a statement. GORM parses a model once, and stores its
+// naming strategy in the result. untaggedKeys parses with a strategy of its own,
+// [model.Namer]. By this, [model.UntaggedKey] recognises a model that was parsed before with
+// another strategy.
 func untaggedKeys(db *gorm.DB, models []any) (keys []*schema.Field, err error) {
 	config := *db.Config // a copy, because only these parses use the Namer
 	config.NamingStrategy = model.Namer{Namer: db.NamingStrategy}
@@ -41,8 +45,8 @@ func untaggedKeys(db *gorm.DB, models []any) (keys []*schema.Field, err error) {
 }
 
 // checkModels returns the mistakes of [WithModels] that Open can find before it leases a
-// worker. They are models without a suitable key, a layout that JavaScript would round,
-// and counters that are not parked.
+// worker. They are a model without a suitable key, a default layout whose IDs JavaScript
+// would round, and an auto-increment counter that is not parked.
 func checkModels(db *gorm.DB, layout snowflake.Layout, cfg *config) error {
 	keys, err := untaggedKeys(db, cfg.models)
 	if !choosesLayout(cfg.snowflake, layout) {
@@ -51,17 +55,19 @@ func checkModels(db *gorm.DB, layout snowflake.Layout, cfg *config) error {
 	return errors.Join(err, checkCounters(db, layout, cfg, keys))
 }
 
-// choosesLayout reports whether one of the options has set layout, which is the result of
-// all of them. To find out, it puts an option with another layout in front. Because the
-// last option counts, the result then differs from layout only if no option sets it.
+// choosesLayout reports whether opts contain a WithLayout. layout is the layout that results
+// from opts, which is the default if they contain no WithLayout. An option does not show what
+// it sets, so choosesLayout puts a WithLayout with another layout in front of opts. The last
+// WithLayout counts, so the result is still layout only if opts contain one.
 func choosesLayout(opts []snowflake.Option, layout snowflake.Layout) bool {
-	first := snowflake.WithLayout(snowflake.JSSafeLayout())
-	got, _ := snowflake.CheckOptions(append([]snowflake.Option{first}, opts...)...)
+	other := snowflake.WithLayout(snowflake.JSSafeLayout())
+	got, _ := snowflake.CheckOptions(append([]snowflake.Option{other}, opts...)...)
 	return got == layout
 }
 
-// checkGeneratorLayout calls checkLayout if the generator has the default layout, and
-// reports so by a method HasDefaultLayout.
+// checkGeneratorLayout rejects a generator whose IDs JavaScript would round; see checkLayout.
+// It checks only a generator that has the default layout, which a *snowflake.Generator
+// reports by HasDefaultLayout, because the program has chosen any other layout.
 func checkGeneratorLayout(gen Generator, keys []*schema.Field) error {
 	g, ok := gen.(interface {
 		Layout() snowflake.Layout
@@ -73,10 +79,11 @@ func checkGeneratorLayout(gen Generator, keys []*schema.Field) error {
 	return checkLayout("", "give snowflake.New WithLayout(snowflake.JSSafeLayout())", g.Layout(), keys)
 }
 
-// checkLayout rejects the default layout for keys of WithModels that are numbers in JSON,
-// because JavaScript would round their last digits. call and fix are the beginning and the
-// advice of the error. Callers skip checkLayout if an option sets the layout, because the
-// user then chose it.
+// checkLayout rejects the default layout, which has 63 bits, if a key of WithModels is a
+// number in JSON, because JavaScript would round the key's last digits. A types.ID is a string
+// in JSON, but a uint key of gorm.Model is a number. call, such as "Open: ", begins the error,
+// and fix is its advice. Callers skip checkLayout if the program has chosen the layout by
+// snowflake.WithLayout.
 func checkLayout(call, fix string, layout snowflake.Layout, keys []*schema.Field) error {
 	const exact = 53 // bits of an integer in a JavaScript number
 	i := slices.IndexFunc(keys, isNumberInJSON)
@@ -87,16 +94,19 @@ func checkLayout(call, fix string, layout snowflake.Layout, keys []*schema.Field
 		call, keys[i].Schema.Name, layout.TotalBits, fix)
 }
 
-// isNumberInJSON reports whether encoding/json writes the field as a number.
+// isNumberInJSON reports whether encoding/json writes the field as a number. It does not if
+// the json tag hides the field or has the option string, or if the type is text in JSON.
 func isNumberInJSON(f *schema.Field) bool {
 	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 	hidden := name == "-" && options == "" // encoding/json leaves the field out
 	return !hidden && !slices.Contains(strings.Split(options, ","), "string") && !model.IsText(f.FieldType)
 }
 
-// checkCounters rejects counters of listed models that are not parked, before the
-// generator issues the first key. With [WithUnparkedCounters] it logs them as a warning
-// instead. It skips PostgreSQL, whose sequences do not follow the largest key.
+// checkCounters returns an error if the tables of keys have auto-increment counters that are
+// not parked, which means moved above all IDs of the next ten years. Such a counter would move
+// past each key that the generator issues, and then assign a key that the generator issues too.
+// With [WithUnparkedCounters] it logs a warning instead. It skips PostgreSQL, whose sequences
+// do not follow the largest key.
 func checkCounters(db *gorm.DB, layout snowflake.Layout, cfg *config, keys []*schema.Field) error {
 	// The dialect of MariaDB is also mysql.
 	if db.Name() != "mysql" && db.Name() != "sqlite" {
@@ -114,9 +124,10 @@ func checkCounters(db *gorm.DB, layout snowflake.Layout, cfg *config, keys []*sc
 	return errors.Join(countersError(counters, layout, place), err)
 }
 
-// countersError returns one error for all tables, with their common explanation once. It
-// contains the command and the statements that park the counters, and names the tables
-// whose counter cannot be parked.
+// countersError returns one error for all counters, with their common explanation once. It
+// names the tables, and contains the command and the SQL statements that park the counters.
+// It lists the tables whose counter no statement can park separately. Each statement is on a
+// line of its own at the end.
 func countersError(counters []check.Counter, layout snowflake.Layout, place parking.Place) error {
 	var tables, parkable, unparkable, statements []string
 	for _, c := range counters {

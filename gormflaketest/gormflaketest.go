@@ -26,7 +26,7 @@ var (
 // Counter is the generator that [New] returns. It is safe for concurrent use.
 type Counter struct {
 	mu   sync.Mutex
-	last map[string]types.ID // by table
+	last map[string]types.ID // the last number of each table; "" is the count of Fill
 }
 
 // New returns a generator that counts 1, 2, 3 and so on in each table, as an empty
@@ -51,7 +51,7 @@ func (c *Counter) FillTable(_ context.Context, table string, dst []types.ID) err
 	return nil
 }
 
-// Observe makes the table's count continue after id, unless it is beyond id already. The
+// Observe makes the table's count continue after id, unless the count is beyond id already. The
 // plugin calls it for rows that are created with a key. Call it for rows that a test has
 // inserted by SQL. It implements [gormflake.TableGenerator].
 func (c *Counter) Observe(table string, id types.ID) {
@@ -66,7 +66,7 @@ func (*Counter) Layout() snowflake.Layout { return snowflake.TwitterLayout() }
 // List is the generator that [Keys] returns. It is safe for concurrent use.
 type List struct {
 	mu  sync.Mutex
-	ids []types.ID
+	ids []types.ID // the IDs that Fill has not returned yet
 }
 
 // Keys returns a generator that returns these IDs in this order, for all tables together.
@@ -81,7 +81,7 @@ func (l *List) Fill(_ context.Context, dst []types.ID) error {
 	if len(l.ids) < len(dst) {
 		return fmt.Errorf("gormflaketest: %d keys are left, and a statement needs %d: want more in Keys", len(l.ids), len(dst))
 	}
-	l.ids = l.ids[copy(dst, l.ids):]
+	l.ids = l.ids[copy(dst, l.ids):] // copy returns len(dst)
 	return nil
 }
 

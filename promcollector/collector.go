@@ -79,30 +79,31 @@ func New(gen *snowflake.Generator, opts ...Option) prometheus.Collector {
 		err = errors.Join(errors.New("promcollector: New(nil): want a generator"), err)
 	}
 	if err != nil {
-		return &collector{metrics: []metric{{desc: prometheus.NewInvalidDesc(err)}}} // registries reject an invalid Desc
+		// New cannot return the error. A registry returns it when this Desc is registered.
+		return &collector{metrics: []metric{{desc: prometheus.NewInvalidDesc(err)}}}
 	}
 	d := definer{labels: labels}
-	d.generator()
+	d.addGeneratorMetrics()
 	if _, ok := gen.Source().(leaseSource); ok {
-		d.lease()
+		d.addLeaseMetrics()
 	}
 	return &collector{gen: gen, metrics: d.metrics}
 }
 
-// metric is a time series, with the function that reads its value.
+// metric is the description of a metric, with the function that returns its value.
 type metric struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
 	value func(*reading) float64 // nil for worker_info, which is always 1
 }
 
-// A reading is the state from which the collector computes all values of a scrape, so that
-// they belong together.
+// A reading is the state of the generator and its lease at one scrape. The collector computes all
+// values of the scrape from it, so that they belong together.
 type reading struct {
 	generator snowflake.Stats
 	layout    snowflake.Layout
-	healthy   float64 // 1 or 0
-	lease     lease.Stats
+	healthy   float64     // 1 or 0
+	lease     lease.Stats // zero if the generator has no lease
 }
 
 // A collector is the prometheus.Collector of one generator. If New has failed, it has a
@@ -120,8 +121,8 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect sends the values of all metrics to ch, as prometheus.Collector requires. If New
-// has failed, it sends the error.
+// Collect sends the values of all metrics to ch, as prometheus.Collector requires. Prometheus'
+// client calls it for each scrape. If New has failed, Collect sends the error.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	if desc := c.metrics[0].desc; desc.Err() != nil { // the only metric if New has failed
 		ch <- prometheus.NewInvalidMetric(desc, desc.Err())
@@ -137,7 +138,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		workerLabels = []string{strconv.FormatInt(r.lease.Datacenter, 10), strconv.FormatInt(r.lease.Worker, 10)}
 	}
 	for _, m := range c.metrics {
-		if m.value == nil {
+		if m.value == nil { // worker_info
 			ch <- prometheus.MustNewConstMetric(m.desc, m.kind, 1, workerLabels...)
 			continue
 		}
@@ -145,77 +146,80 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// A definer builds the list of metrics of a collector. All of them have the same constant
-// labels, those of WithLabels.
+// A definer builds the list of metrics of a collector. All of these metrics have the labels of
+// WithLabels.
 type definer struct {
-	labels  prometheus.Labels
+	labels  prometheus.Labels // of WithLabels
 	metrics []metric
 }
 
-// add adds a metric. If value is nil, the metric is always 1 and has variable labels.
-func (d *definer) add(kind prometheus.ValueType, name, help string, value func(*reading) float64, labels ...string) {
-	desc := prometheus.NewDesc("gormflake_"+name, help, labels, d.labels)
+// add adds a metric to the list. name is the metric's name without the beginning gormflake_.
+// variableLabels are the names of labels whose values Collect reads at each scrape. A metric that
+// has them, worker_info, has a nil value and is always 1.
+func (d *definer) add(kind prometheus.ValueType, name, help string, value func(*reading) float64, variableLabels ...string) {
+	desc := prometheus.NewDesc("gormflake_"+name, help, variableLabels, d.labels)
 	d.metrics = append(d.metrics, metric{desc: desc, kind: kind, value: value})
 }
 
-// counter adds a metric that only rises.
-func (d *definer) counter(name, help string, value func(*reading) uint64) {
+// addCounter adds a metric that only rises.
+func (d *definer) addCounter(name, help string, value func(*reading) uint64) {
 	d.add(prometheus.CounterValue, name, help, func(r *reading) float64 { return float64(value(r)) })
 }
 
-// gauge adds a metric that may rise and fall.
-func (d *definer) gauge(name, help string, value func(*reading) float64) {
+// addGauge adds a metric that may rise and fall.
+func (d *definer) addGauge(name, help string, value func(*reading) float64) {
 	d.add(prometheus.GaugeValue, name, help, value)
 }
 
-// generator adds the metrics of the generator.
-func (d *definer) generator() {
-	d.gauge("healthy", "1 while IDs can be issued, 0 where the next one cannot be made.",
+// addGeneratorMetrics adds the metrics that every generator has.
+func (d *definer) addGeneratorMetrics() {
+	d.addGauge("healthy", "1 while IDs can be issued, 0 where the next one cannot be made.",
 		func(r *reading) float64 { return r.healthy })
-	d.counter("ids_issued_total", "IDs issued.",
+	d.addCounter("ids_issued_total", "IDs issued.",
 		func(r *reading) uint64 { return r.generator.Issued })
-	d.counter("waits_total", "Calls that waited for the tick of a slot that they had taken.",
+	d.addCounter("waits_total", "Calls that waited for the tick of a slot that they had taken.",
 		func(r *reading) uint64 { return r.generator.Waits })
-	d.counter("refusals_total", "Calls that returned an error.",
+	d.addCounter("refusals_total", "Calls that returned an error.",
 		func(r *reading) uint64 { return r.generator.Refusals })
-	d.gauge("lead_seconds", "How far the tick of the last ID is ahead of the wall clock.",
+	d.addGauge("lead_seconds", "How far the tick of the last ID is ahead of the wall clock.",
 		func(r *reading) float64 { return r.generator.Lead.Seconds() })
-	d.counter("clock_backward_steps_total", "Steps back of the wall clock by at least a tick.",
+	d.addCounter("clock_backward_steps_total", "Steps back of the wall clock by at least a tick.",
 		func(r *reading) uint64 { return r.generator.BackwardSteps })
-	d.gauge("clock_largest_backward_step_seconds", "The largest step back of the wall clock.",
+	d.addGauge("clock_largest_backward_step_seconds", "The largest step back of the wall clock.",
 		func(r *reading) float64 { return r.generator.LargestBackwardStep.Seconds() })
-	d.gauge("layout_expiry_timestamp_seconds", "The first instant that the layout cannot express, in Unix time.",
-		func(r *reading) float64 { return unix(r.layout.Expires()) })
-	d.gauge("layout_workers", "The number of workers of the layout, over all datacenters.",
+	d.addGauge("layout_expiry_timestamp_seconds", "The first instant that the layout cannot express, in Unix time.",
+		func(r *reading) float64 { return unixSeconds(r.layout.Expires()) })
+	d.addGauge("layout_workers", "The number of workers of the layout, over all datacenters.",
 		func(r *reading) float64 { return math.Exp2(float64(r.layout.DatacenterBits + r.layout.WorkerBits)) })
 }
 
-// lease adds the metrics of the lease.
-func (d *definer) lease() {
-	d.gauge("lease_since_timestamp_seconds", "When the worker was taken, in Unix time.",
-		func(r *reading) float64 { return unix(r.lease.Since) })
-	d.gauge("lease_until_timestamp_seconds", "The end of the window that the store has acknowledged, in Unix time.",
-		func(r *reading) float64 { return unix(r.lease.Until) })
-	d.gauge("lease_outage_seconds", "For how long no further window could be had; 0 while all is well.",
-		func(r *reading) float64 { return since(r.lease.FailingSince) })
-	d.counter("lease_extensions_total", "Windows after the first.",
+// addLeaseMetrics adds the metrics of a generator that has a lease.
+func (d *definer) addLeaseMetrics() {
+	d.addGauge("lease_since_timestamp_seconds", "When the worker was taken, in Unix time.",
+		func(r *reading) float64 { return unixSeconds(r.lease.Since) })
+	d.addGauge("lease_until_timestamp_seconds", "The end of the window that the store has acknowledged, in Unix time.",
+		func(r *reading) float64 { return unixSeconds(r.lease.Until) })
+	d.addGauge("lease_outage_seconds", "For how long no further window could be had; 0 while all is well.",
+		func(r *reading) float64 { return secondsSince(r.lease.FailingSince) })
+	d.addCounter("lease_extensions_total", "Windows after the first.",
 		func(r *reading) uint64 { return r.lease.Extensions })
-	d.counter("lease_failures_total", "Attempts at getting a window that failed.",
+	d.addCounter("lease_failures_total", "Attempts at getting a window that failed.",
 		func(r *reading) uint64 { return r.lease.Failures })
-	d.counter("lease_losses_total", "Workers that another process has taken.",
+	d.addCounter("lease_losses_total", "Workers that another process has taken.",
 		func(r *reading) uint64 { return r.lease.Losses })
-	d.counter("lease_regressions_total", "Acknowledged writes that the store has forgotten.",
+	d.addCounter("lease_regressions_total", "Acknowledged writes that the store has forgotten.",
 		func(r *reading) uint64 { return r.lease.Regressions })
 	// The value is in the labels, so there is no function that reads it.
 	d.add(prometheus.GaugeValue, "worker_info", "The worker under which IDs are issued; always 1.", nil, "datacenter", "worker")
 }
 
-// unix returns t in seconds with their fraction. It does not use UnixNano, because that
-// ends in 2262 and a layout may end later.
-func unix(t time.Time) float64 { return float64(t.Unix()) + float64(t.Nanosecond())/1e9 }
+// unixSeconds returns t in seconds of Unix time, with their fraction. It does not use UnixNano,
+// because that ends in 2262 and a layout may end later.
+func unixSeconds(t time.Time) float64 { return float64(t.Unix()) + float64(t.Nanosecond())/1e9 }
 
-// since returns the seconds since t, or 0 for the zero time.
-func since(t time.Time) float64 {
+// secondsSince returns the seconds since t. It returns 0 for the zero time, and for a time in the
+// future, which t can be after the clock was set back.
+func secondsSince(t time.Time) float64 {
 	if t.IsZero() {
 		return 0
 	}
@@ -226,6 +230,7 @@ func since(t time.Time) float64 {
 // registered.
 type Option interface{ apply(prometheus.Labels) error }
 
+// optionFunc is an [Option] that is a function. It adds to the labels of all metrics.
 type optionFunc func(prometheus.Labels) error
 
 func (f optionFunc) apply(labels prometheus.Labels) error { return f(labels) }

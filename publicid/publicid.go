@@ -55,7 +55,10 @@ var ErrInvalid = errors.New("publicid: invalid public ID")
 // goroutines.
 type Codec struct {
 	ciphers []cipher.Block // the current secret's cipher first
-	blocks  sync.Pool      // of *[aes.BlockSize]byte, because a call by an interface would allocate it each time
+
+	// blocks holds values of *[aes.BlockSize]byte to reuse. Format and Parse pass a block to the
+	// interface cipher.Block, so a block of their own would be allocated at each call.
+	blocks sync.Pool
 }
 
 // Option configures [New].
@@ -63,12 +66,14 @@ type Option interface {
 	apply(c *Codec) error
 }
 
+// optionFunc is an [Option] that is a function.
 type optionFunc func(*Codec) error
 
 func (f optionFunc) apply(c *Codec) error { return f(c) }
 
-// WithRetired adds secrets with which texts are read, but not written. These are earlier
-// secrets, and the next secret before it is used. The default is no other secrets.
+// WithRetired adds secrets with which texts are read, but not written. These are the secrets
+// that were used before. While the secret is changed, it is also the next secret; see the
+// package comment. The default is no other secrets.
 func WithRetired(secrets ...[]byte) Option {
 	return optionFunc(func(c *Codec) error {
 		for _, secret := range secrets {
@@ -94,7 +99,8 @@ func New(secret []byte, opts ...Option) (*Codec, error) {
 	return c, nil
 }
 
-// add adds the cipher of a secret. call is the calling function, for errors.
+// add adds the cipher of a secret to the codec. call is the name of the calling function, such as
+// "New", for errors.
 func (c *Codec) add(call string, secret []byte) error {
 	if len(secret) != SecretSize {
 		return fmt.Errorf("publicid: %s: secret of %d bytes: want %d random ones, for example of: openssl rand %[3]d", call, len(secret), SecretSize)
@@ -116,13 +122,14 @@ func (c *Codec) add(call string, secret []byte) error {
 type Kind[K ~int64] struct {
 	codec *Codec
 	begin string // the prefix and underscore of each text
-	tag   uint64 // the second half of each block
+	tag   uint64 // the second half of each block, a hash of the prefix
 }
 
 // Text is a public ID in a struct that is written or read as JSON, a form or a URL.
 // [Kind.Text] returns it for an ID, and [Kind.Open] returns the ID.
 type Text string
 
+// prefixes matches the prefixes that For accepts, such as "ord".
 var prefixes = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
 
 // For returns the kind whose texts begin with prefix. The prefix names the kind of rows,
@@ -140,10 +147,10 @@ func For[K ~int64](c *Codec, prefix string) (Kind[K], error) {
 	return Kind[K]{codec: c, begin: prefix + "_", tag: binary.BigEndian.Uint64(sum[:])}, nil // Uint64 reads 8 bytes
 }
 
-// Format returns the text of an ID. It returns the empty string if id is not positive,
-// because no row has such an ID.
+// Format returns the text of an ID, such as ord_ and 22 characters. It returns the empty string
+// if id is not positive, because no row has such an ID.
 func (k Kind[K]) Format(id K) string {
-	if k.codec == nil || id <= 0 {
+	if k.codec == nil || id <= 0 { // a zero Kind has no codec
 		return ""
 	}
 	block := k.codec.blocks.Get().(*[aes.BlockSize]byte)
@@ -169,13 +176,15 @@ func (k Kind[K]) Parse(text string) (K, error) {
 	}
 	block := k.codec.blocks.Get().(*[aes.BlockSize]byte)
 	defer k.codec.blocks.Put(block)
-	for _, c := range k.codec.ciphers {
+	for _, c := range k.codec.ciphers { // the current secret first, and then the retired secrets
 		binary.BigEndian.PutUint64(block[:8], high)
 		binary.BigEndian.PutUint64(block[8:], low)
 		c.Decrypt(block[:], block[:])
 		id := K(binary.BigEndian.Uint64(block[:8])) //nolint:gosec // a negative one is rejected
-		// A comparison of two words takes the same time wherever they differ, so that the
-		// time does not help someone who guesses texts.
+
+		// If the secret is the right one, the second half of the block is the tag. A comparison
+		// of two words takes the same time wherever they differ, so that the time does not help
+		// someone who guesses texts.
 		if binary.BigEndian.Uint64(block[8:]) == k.tag && id > 0 {
 			return id, nil
 		}

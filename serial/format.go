@@ -50,6 +50,7 @@ import (
 )
 
 const (
+	// maxCode is the largest number of characters of a code.
 	maxCode = 32
 
 	// maxWidth is the width of the longest serial number. It has 32 characters of code, 4
@@ -66,8 +67,8 @@ type Format struct {
 	layout    snowflake.Layout
 	last      types.ID // the last ID of the layout
 
-	template string // a serial number whose digits are all zero
-	parts    [numParts]part
+	template  string // a serial number in which all digits after the code are zero
+	positions [numParts]position
 }
 
 // New returns the format of the serial numbers that begin with code, for IDs of layout.
@@ -83,7 +84,7 @@ func New(code string, layout snowflake.Layout, opts ...Option) (*Format, error) 
 	if err != nil {
 		return nil, err
 	}
-	f.last = layout.Max(layout.Expires())
+	f.last = layout.Max(layout.Expires()) // Max of the layout's end is its last ID
 	f.arrange()
 	return f, nil
 }
@@ -105,8 +106,8 @@ func checkCode(code string) error {
 // serial number has.
 const maxQuoted = 80
 
-// quote returns s in quotation marks. If s is long, it returns its beginning and its
-// length.
+// quote returns s in quotation marks. If s is longer than maxQuoted, it returns the beginning
+// of s and its length.
 func quote(s string) string {
 	if len(s) <= maxQuoted {
 		return strconv.Quote(s)
@@ -114,9 +115,9 @@ func quote(s string) string {
 	return strconv.Quote(s[:maxQuoted]) + "... of " + strconv.Itoa(len(s)) + " bytes"
 }
 
-// arrange sets the position of each part, and the template, which is a serial number whose
-// digits are all zero. A separator stands before the time and before each field that the
-// layout has.
+// arrange sets the position of each number, and the template. A separator stands before the time
+// and before each field that the layout has. For example, the code PAY, the separator - and the
+// layout of Twitter result in the template PAY-00000000000000000-00-00-0000.
 func (f *Format) arrange() {
 	var text strings.Builder
 	text.WriteString(f.code)
@@ -124,13 +125,14 @@ func (f *Format) arrange() {
 		if width > 0 && (i == year || i >= datacenter) { // i is the time's first part, or a field
 			text.WriteString(f.separator)
 		}
-		f.parts[i] = part{at: text.Len(), width: width}
+		f.positions[i] = position{at: text.Len(), width: width}
 		text.WriteString(strings.Repeat("0", width))
 	}
 	f.template = text.String()
 }
 
-// widths returns the number of digits of each part.
+// widths returns the number of digits of each number in the serial number, which is 0 for a field
+// that the layout does not have.
 func (f *Format) widths() [numParts]int {
 	l := f.layout
 	return [numParts]int{
@@ -167,7 +169,7 @@ func (f *Format) Format(id types.ID) string {
 	var text [maxWidth]byte
 	copy(text[:], f.template)
 	for i, n := range valuesOf(f.layout.Decompose(id)) {
-		f.parts[i].write(text[:], n)
+		f.positions[i].write(text[:], n)
 	}
 	return string(text[:len(f.template)])
 }
@@ -175,6 +177,7 @@ func (f *Format) Format(id types.ID) string {
 // Option configures [New]. If its argument is invalid, New returns an error.
 type Option interface{ apply(*Format) error }
 
+// optionFunc is an [Option] that is a function.
 type optionFunc func(*Format) error
 
 func (o optionFunc) apply(f *Format) error { return o(f) }

@@ -21,17 +21,17 @@ func (f *Format) Parse(s string) (types.ID, error) {
 	return id, nil
 }
 
-// parse returns the ID of a serial number, or the reason why s is not one. Parse adds s to
-// the error.
+// parse returns the ID of a serial number, or an error with the reason why s is not a serial
+// number of this format. Parse adds s to the error.
 func (f *Format) parse(s string) (types.ID, error) {
 	if err := f.checkShape(s); err != nil {
 		return 0, err
 	}
 	var v values
 	for i := range v {
-		v[i] = f.parts[i].read(s)
+		v[i] = f.positions[i].read(s)
 	}
-	p, err := v.parts()
+	p, err := v.toParts()
 	if err != nil {
 		return 0, err
 	}
@@ -50,7 +50,8 @@ func (f *Format) parse(s string) (types.ID, error) {
 }
 
 // checkShape returns an error unless s has the length, the code and the separators of the
-// template, and a digit where the template has a zero.
+// template, and a digit where the template has a 0. For example, the template with the code PAY
+// and the separator - begins PAY-00000000.
 func (f *Format) checkShape(s string) error {
 	if len(s) != len(f.template) {
 		return fmt.Errorf("length %d: want %d as in %s", len(s), len(f.template), f.template)

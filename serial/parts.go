@@ -8,7 +8,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// The parts of a serial number that are numbers, in their order. They index arrays.
+// The numbers of which a serial number consists after its code, in their order. These constants
+// index arrays, such as values.
 const (
 	year = iota
 	month
@@ -23,13 +24,15 @@ const (
 	numParts
 )
 
-// part is the position of a number in the text.
-type part struct{ at, width int }
+// position is the place of one number in the text of a serial number, from the byte at on, with
+// width digits.
+type position struct{ at, width int }
 
-// values are the numbers of a serial number, by part.
+// values are the numbers of one serial number. For example, values[year] is 2022.
 type values [numParts]int64
 
-// fieldDigits returns the number of digits of the largest value of a field.
+// fieldDigits returns the number of digits of the largest value of a field with so many bits. For
+// example, it returns 4 for 12 bits, whose largest value is 4095.
 func fieldDigits(bits uint8) int {
 	if bits == 0 {
 		return 0
@@ -37,7 +40,7 @@ func fieldDigits(bits uint8) int {
 	return len(strconv.FormatInt(1<<bits-1, 10))
 }
 
-// valuesOf returns the numbers of a serial number for the parts of an ID.
+// valuesOf returns the numbers of the serial number of an ID that has the parts p.
 func valuesOf(p snowflake.Parts) values {
 	y, m, d := p.Time.Date()
 	hh, mm, ss := p.Time.Clock()
@@ -49,11 +52,12 @@ func valuesOf(p snowflake.Parts) values {
 	}
 }
 
-// parts returns the parts of the ID whose serial number has these values. It returns an
-// error for a date or a time of day that does not exist, because [time.Date] would convert
-// it to another date or time.
-func (v *values) parts() (snowflake.Parts, error) {
-	days := time.Date(int(v[year]), time.Month(v[month]+1), 0, 0, 0, 0, 0, time.UTC).Day() // day 0 is the last day of the month before
+// toParts returns the parts of the ID whose serial number has these values. It returns an
+// error for a date or a time of day that does not exist, such as 30 February, because
+// [time.Date] would convert it to another date or time.
+func (v *values) toParts() (snowflake.Parts, error) {
+	// The days of the month. Day 0 of the next month is the last day of the month.
+	days := time.Date(int(v[year]), time.Month(v[month]+1), 0, 0, 0, 0, 0, time.UTC).Day()
 	for _, check := range []struct {
 		name     string
 		n        int64
@@ -76,18 +80,18 @@ func (v *values) parts() (snowflake.Parts, error) {
 	}, nil
 }
 
-// write writes the digits of n at the position of the part.
-func (p part) write(text []byte, n int64) {
+// write writes the digits of n at the position, with leading zeros.
+func (p position) write(text []byte, n int64) {
 	for i := p.at + p.width; i > p.at; n /= 10 {
 		i--
 		text[i] = byte('0' + n%10)
 	}
 }
 
-// read returns the number at the position of the part, which contains only digits. The
-// longest part has 19 digits. If they overflow, the number is negative, which the layout
-// rejects.
-func (p part) read(text string) int64 {
+// read returns the number at the position. The text has only digits there, as checkShape has
+// verified. The longest number has 19 digits. If it overflows, the result is negative, which
+// Layout.Compose rejects.
+func (p position) read(text string) int64 {
 	var n int64
 	for _, c := range []byte(text[p.at : p.at+p.width]) {
 		n = n*10 + int64(c-'0')

@@ -19,13 +19,14 @@ func (g *Generator) Close(ctx context.Context) error {
 		return g.waitClosed(ctx)
 	}
 	defer close(g.closed)
-	g.cancel()
+	g.cancel() // ends calls that wait for the source
 	g.closeResult = g.source.Retire(ctx, grant, grant.timeOf(last))
 	return g.closeResult
 }
 
-// seal retires the current grant, and prevents that another grant replaces it. It returns
-// the grant and its last slot. first is false if an earlier Close has done this.
+// seal retires the current grant, so that no more slots are taken, and prevents another grant
+// from replacing it. It returns the grant and its last slot. first is false, and seal does
+// nothing, if an earlier Close has done this.
 func (g *Generator) seal() (grant *Grant, last slot, first bool) {
 	g.handover.Lock()
 	defer g.handover.Unlock()

@@ -42,7 +42,8 @@ var (
 	ErrClosed = errors.New("snowflake: generator closed")
 )
 
-// contextError returns the error of a context that has ended, and its cause if it has one.
+// contextError returns the error of a context that has ended. If the context was cancelled with
+// a cause, such as ErrClosed, the error wraps the cause too.
 func contextError(ctx context.Context) error {
 	err := ctx.Err()
 	if cause := context.Cause(ctx); !errors.Is(err, cause) {

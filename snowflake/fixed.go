@@ -50,13 +50,14 @@ func FromEnv() WorkerSource {
 	})
 }
 
-// numberFromEnv returns the number in an environment variable.
+// numberFromEnv returns the number in an environment variable. It returns an error if the
+// variable is not set or is not a number from 0 to 2^31-1.
 func numberFromEnv(name string) (int64, error) {
 	value, set := os.LookupEnv(name)
 	if !set {
 		return 0, fmt.Errorf("snowflake: %s is not set: give every process its own number, or take a lease; there is no default because two processes would share it", name)
 	}
-	number, err := strconv.ParseUint(value, 10, 31) // NewGrant compares it with the layout
+	number, err := strconv.ParseUint(value, 10, 31) // NewGrant rejects a number that the layout cannot hold
 	if err != nil {
 		return 0, fmt.Errorf("snowflake: %s=%q: want a number that only this process has", name, value)
 	}
@@ -87,10 +88,14 @@ func FromStatefulSet(datacenter int64) WorkerSource {
 // exclusive within the process.
 type fixedSource func(Layout) (datacenter, worker int64, err error)
 
-func (fixedSource) Layout() Layout          { return Layout{} }
+// Layout returns the zero Layout, so that [WithLayout] or the default decides.
+func (fixedSource) Layout() Layout { return Layout{} }
+
+// Clock returns nil, so that [WithClock] or the default decides.
 func (fixedSource) Clock() func() time.Time { return nil }
 
-// Grant returns the worker for all ticks of the layout, or ErrWorkerInUse.
+// Grant returns a grant of the worker for all ticks of the layout. It returns ErrWorkerInUse if a
+// live generator of this process has the worker.
 func (f fixedSource) Grant(_ context.Context, layout Layout) (*Grant, error) {
 	datacenter, worker, err := f(layout)
 	if err != nil {
@@ -103,13 +108,13 @@ func (f fixedSource) Grant(_ context.Context, layout Layout) (*Grant, error) {
 	return grant, fixedWorkers.register(grant)
 }
 
-// Extend is called only at the layout's end, which cannot be extended, so it returns
-// held.
+// Extend returns held unchanged. The window of a fixed worker ends with the layout, so nothing
+// can be extended.
 func (fixedSource) Extend(_ context.Context, held *Grant, _ time.Time) (*Grant, error) {
 	return held, nil
 }
 
-// Retire lets the next generator of this process have the worker.
+// Retire frees the worker for the next generator of this process, which starts above last.
 func (fixedSource) Retire(_ context.Context, held *Grant, last time.Time) error {
 	fixedWorkers.unregister(held, last)
 	return nil
@@ -126,16 +131,17 @@ type registry struct {
 	registrations map[identity]registration
 }
 
-// identity distinguishes fixed workers. Two workers with the same identity issue the
-// same IDs. It therefore joins datacenter and worker to one number, and ignores the
-// number of bits for the time, because neither changes an ID.
+// identity is the registry's key for a fixed worker. Two workers with the same identity issue
+// the same IDs, even if their layouts differ. For example, datacenter 1 and worker 1 with 5 bits
+// each give the same IDs as worker 33 with 10 bits. Therefore identity has datacenter and worker
+// as one number, and ignores the number of bits for the time.
 type identity struct {
 	layout Layout
 	node   uint64
 }
 
-// identity returns the identity of the grant's worker. It counts all bits of the node as
-// bits of the worker.
+// identity returns the identity of the grant's worker. In its layout, the bits of the datacenter
+// are counted as bits of the worker.
 func (g *Grant) identity() identity {
 	layout := g.layout.comparable()
 	layout.DatacenterBits, layout.WorkerBits, layout.TotalBits = 0, g.nodeBits, 0
@@ -148,8 +154,9 @@ type registration struct {
 	next int64 // the tick after the last tick that a closed generator has used
 }
 
-// register returns an error if a live generator has the worker. Otherwise it starts the
-// grant above the last tick that an earlier generator issued.
+// register records that a generator is live under the grant's worker, or returns an error if
+// another live generator has the worker. It makes the grant begin above the last tick that a
+// closed generator of this process has used.
 func (r *registry) register(g *Grant) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -162,8 +169,8 @@ func (r *registry) register(g *Grant) error {
 	return nil
 }
 
-// unregister frees the worker of a closed generator, which has issued IDs up to the tick
-// of last.
+// unregister frees the worker of a closed generator, and remembers that its ticks up to that of
+// last are used.
 func (r *registry) unregister(g *Grant, last time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -24,7 +24,7 @@ type Generator struct {
 	// that next only reads.
 	state        atomic.Uint64
 	skipped      atomic.Int64  // slots up to the state that no call has returned, because they were left out or lost, or are not due yet
-	fastEnd      atomic.Uint64 // first tick that next leaves to nextSlow: the grant's window ends there, or nextSlow has to log a warning
+	fastEnd      atomic.Uint64 // first tick that next leaves to nextSlow: end of the grant's window, or warnAt if it is earlier
 	secret       uint64        // decides the sequence numbers at which ticks start; see startOf
 	lag          uint64        // of WithLag, in ticks
 	tickSpan     uint64        // for how long after its start a tick may be used: the tick and the lag, in nanoseconds
@@ -70,8 +70,9 @@ func (g *Generator) HasDefaultLayout() bool { return g.byDefault }
 // *lease.Lease, whose Stats report its state. [Generator.Health] includes its health.
 func (g *Generator) Source() WorkerSource { return g.source }
 
-// last returns the last slot issued or reserved. The grant only supplies the widths of the
-// fields, which are the same for every grant of the generator.
+// last returns the last slot that was issued, or that a waiting call has reserved. It converts
+// the state by the current grant. Another grant would give the same slot, because the widths of
+// the fields are the same for every grant of the generator.
 func (g *Generator) last() slot { return g.grant.Load().slotOf(g.state.Load()) }
 
 // advance moves the state from one slot of the grant to a later slot, and reports whether
@@ -89,7 +90,8 @@ func (g *Generator) expiredError() error {
 	return fmt.Errorf("%w at %v (%v): move to a layout with more time bits, a longer tick or a later epoch", ErrExpired, g.layout.Expires(), g.layout)
 }
 
-// warnBeforeExpiry logs one warning when the layout's end is near.
+// warnBeforeExpiry logs a warning if less than expiryNotice is left from tick to the layout's
+// end. It logs only one warning for each generator.
 func (g *Generator) warnBeforeExpiry(tick uint64) {
 	if tick < g.warnAt || g.warned.Swap(true) {
 		return

@@ -31,15 +31,15 @@ type Grant struct {
 	accepted           atomic.Bool // a generator has accepted the grant, so that no other generator may
 
 	node         uint64 // datacenter and worker, at their place in an ID
-	mask         uint64 // mask of the sequence
+	mask         uint64 // the bits of the sequence, so also the highest sequence number
 	sequenceBits uint8
 	nodeBits     uint8 // bits of the datacenter and the worker
 
 	// mu is held to change the fields below, and the generator's state and fastEnd with
-	// them. A source may extend or revoke a grant late. Under mu it can check that
-	// the grant is not retired, and so never changes the state of a generator that
-	// already has another grant. The fields are atomic because calls that issue IDs load
-	// them without the lock.
+	// them. A source may call Extend or Revoke late, when the generator already has another
+	// grant. Under mu they check that this grant is not retired, and so never change the state
+	// of such a generator. The fields are atomic because calls that issue IDs load them without
+	// the lock.
 	mu        sync.Mutex
 	limit     atomic.Uint64 // first slot that must not be issued
 	generator atomic.Pointer[Generator]
@@ -47,8 +47,8 @@ type Grant struct {
 	retired   atomic.Bool // set by the generator, before it seals its state
 }
 
-// NewGrant grants a worker for the ticks that lie wholly in [from, until) and that the
-// layout has. A zero until grants all ticks after from, which is right only for a
+// NewGrant returns a grant of a worker for the ticks that lie wholly in [from, until) and that
+// the layout has. A zero until grants all ticks after from, which is right only for a
 // worker ID that no other process will ever have. A datacenter or worker that the
 // layout cannot hold is an error.
 func NewGrant(layout Layout, datacenter, worker int64, from, until time.Time) (*Grant, error) {
@@ -63,7 +63,7 @@ func NewGrant(layout Layout, datacenter, worker int64, from, until time.Time) (*
 		layout:       layout,
 		datacenter:   datacenter,
 		worker:       worker,
-		firstTick:    max(1, layout.tickOf(from.Add(layout.Tick-1))), // zero is not an ID
+		firstTick:    max(1, layout.tickOf(from.Add(layout.Tick-1))), // rounded up; tick 0 could give ID 0
 		fixed:        until.IsZero(),
 		node:         uint64(node) << layout.SequenceBits,
 		mask:         uint64(mask(layout.SequenceBits)),
@@ -138,7 +138,7 @@ func (g *Grant) Revoke() {
 	// call that has read the state before cannot commit once it is sealed. revoked comes
 	// first, because the error of a call that finds no slot depends on it.
 	g.revoked.Store(true)
-	g.limit.Store(slot(g.firstTick) << g.sequenceBits)
+	g.limit.Store(slot(g.firstTick) << g.sequenceBits) // an empty window
 	if generator := g.activeGenerator(); generator != nil {
 		generator.state.Or(sealed)
 	}
@@ -178,13 +178,15 @@ func (g *Grant) String() string {
 	return fmt.Sprintf("datacenter %d worker %d", g.datacenter, g.worker)
 }
 
-// limitAt returns the first slot that must not be issued if the window ends at until.
+// limitAt returns the first slot that must not be issued if the window ends at until. This is the
+// first slot of the tick of until, and is never beyond the layout's end.
 func (g *Grant) limitAt(until time.Time) slot {
 	tick := min(max(0, g.layout.tickOf(until)), g.layout.endTick())
 	return slot(tick) << g.sequenceBits
 }
 
-// fencedError returns the error of a call for which the grant has no slot.
+// fencedError returns the error of a call for which the grant has no slot, because the source has
+// revoked the grant or because its window has ended.
 func (g *Grant) fencedError() error {
 	if g.revoked.Load() {
 		return fmt.Errorf("%w: %v was revoked, as another process may hold it: Next and Fill ask for another worker", ErrFenced, g)
@@ -192,18 +194,18 @@ func (g *Grant) fencedError() error {
 	return fmt.Errorf("%w: %v was granted until %v", ErrFenced, g, g.Until())
 }
 
-// expires reports whether the window ends with the layout, so that the source cannot extend
-// it.
-func (g *Grant) expires() bool {
+// endsWithLayout reports whether the window ends where the layout ends, so that the source cannot
+// extend it.
+func (g *Grant) endsWithLayout() bool {
 	return g.limit.Load() == slot(g.layout.endTick())<<g.sequenceBits
 }
 
-// tickBefore returns the tick before the window. It is the last tick to report to the
-// source if no ID was issued.
+// tickBefore returns the start of the tick before the window. The generator passes it to the
+// source's Retire as the last tick in use if it has issued no ID under the grant.
 func (g *Grant) tickBefore() time.Time { return g.layout.timeOf(g.firstTick - 1) }
 
-// begin lets the generator issue under the grant, from the tick on. If the source has
-// already revoked the grant, its window is empty and the first call asks the source.
+// begin lets the generator issue under the grant, from tick on. If the source has already
+// revoked the grant, its window is empty and the first call asks the source for another.
 //
 // The generator's state is sealed until begin stores the new state, as its last step. A
 // call that loads the new state, and the grant after it, therefore gets this grant. A call
@@ -219,10 +221,11 @@ func (g *Grant) begin(generator *Generator, tick uint64) {
 	generator.state.Store(uint64(g.id(g.firstSlot - 1))) // so that a call takes firstSlot next
 }
 
-// retire ends the grant for good, and returns the last slot issued or reserved. A call
-// that still uses the grant cannot commit, because the state is sealed. retired is set
-// before the state is sealed, because a call that finds a sealed state checks retired to
-// know whether to ask the source or to wait for the next grant.
+// retire ends the grant for good, because the generator closes or gets another grant. It returns
+// the last slot issued or reserved. A call that still uses the grant cannot commit, because the
+// state is sealed. retire sets retired before it seals the state, because a call that finds a
+// sealed state checks retired. If retired is set, the call waits for the next grant, and
+// otherwise, as after Revoke, it asks the source.
 func (g *Grant) retire() slot {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -236,13 +239,16 @@ func (g *Grant) tickOf(s slot) int64 { return int64(s >> g.sequenceBits) }
 // timeOf returns the start of the tick of a slot.
 func (g *Grant) timeOf(s slot) time.Time { return g.layout.timeOf(g.tickOf(s)) }
 
-// id returns the slot's ID, with the worker between tick and sequence.
+// id returns the slot's ID. A slot is tick and sequence, and the ID has the datacenter and the
+// worker between them.
 func (g *Grant) id(s slot) types.ID {
 	sequence := s & g.mask
-	return types.ID((s^sequence)<<g.nodeBits | g.node | sequence)
+	tick := s ^ sequence // still shifted by the bits of the sequence
+	return types.ID(tick<<g.nodeBits | g.node | sequence)
 }
 
-// slotOf returns the slot of an ID or of a generator's state, whose sealed bit it ignores.
+// slotOf returns the slot of a generator's state, which is an ID and perhaps the bit sealed. It
+// removes that bit, the datacenter and the worker.
 func (g *Grant) slotOf(state uint64) slot {
 	state &^= sealed
 	return state>>(g.nodeBits+g.sequenceBits)<<g.sequenceBits | state&g.mask

@@ -13,11 +13,12 @@ import (
 // which extends the grant or returns another grant. In the latter case replaceGrant
 // continues under the new grant.
 
-// maxStartSleep is the longest time that New sleeps.
+// maxStartSleep is the longest time that New sleeps for a fixed worker; see skipStartTick.
 const maxStartSleep = 20 * time.Millisecond
 
-// openFirst gets the first grant from the source and opens it. The grant may begin at any
-// tick from 0 on, because this generator has issued no ID yet.
+// openFirst gets the first grant from the source, sets the clock policy, whose default depends
+// on the grant, and begins the grant. The grant may begin at any tick from 0 on, because this
+// generator has issued no ID yet.
 func (g *Generator) openFirst(c config) error {
 	ctx := context.Background()
 	grant, err := g.source.Grant(ctx, g.layout)
@@ -30,7 +31,7 @@ func (g *Generator) openFirst(c config) error {
 	if err := g.accept(ctx, grant, 0); err != nil {
 		return err
 	}
-	if err := c.setDefaults(grant); err != nil {
+	if err := c.setPolicy(grant); err != nil {
 		return errors.Join(err, g.source.Retire(ctx, grant, grant.tickBefore()))
 	}
 	g.policy = *c.policy
@@ -38,10 +39,11 @@ func (g *Generator) openFirst(c config) error {
 	return nil
 }
 
-// skipStartTick makes a fixed worker start after the tick in which the process was
-// started. It sleeps until that tick is over if that takes at most maxStartSleep, so
-// that the first TryNext of a program finds a slot. It does nothing under a lease, whose
-// store knows where the previous process ended, or under WithClock, as WithClock documents.
+// skipStartTick makes a fixed worker start after the tick in which this process was started,
+// because the previous process may have issued IDs in that tick. It sleeps until the tick is
+// over if that takes at most maxStartSleep, so that the first TryNext of a program finds a
+// slot. It does nothing under a lease, whose store knows where the previous process ended, or
+// under WithClock, as WithClock documents.
 func (g *Generator) skipStartTick(grant *Grant) {
 	if !grant.fixed || g.clock.Scripted {
 		return
@@ -66,8 +68,9 @@ func (l Layout) tickAfterStart() int64 {
 	return 0
 }
 
-// accept checks that this generator can begin under a grant, at the tick least or later,
-// and marks the grant as accepted. If the grant cannot be used, accept retires it and
+// accept checks that this generator can begin under a grant that the source has returned, and
+// marks the grant as accepted, so that no second generator uses it. least is the first tick
+// that this generator has not used yet. If the grant cannot be used, accept retires it and
 // returns an error. It does not retire a grant that was accepted before, because only the
 // generator that has accepted it may do that.
 func (g *Generator) accept(ctx context.Context, grant *Grant, least int64) error {
@@ -83,25 +86,27 @@ func (g *Generator) accept(ctx context.Context, grant *Grant, least int64) error
 	return nil
 }
 
-// checkGrant returns an error if the grant is of another layout, or has no tick at or after
-// least and the present.
+// checkGrant returns an error if the grant is of another layout, or if its window ends before
+// the generator can begin. The generator can begin in the current tick, but not before the
+// window, and not before least.
 func (g *Generator) checkGrant(grant *Grant, least int64) error {
 	if !grant.layout.Equal(g.layout) {
 		return fmt.Errorf("snowflake: the source has granted %v of another layout, %v: want %v", grant, grant.layout, g.layout)
 	}
-	first := max(uint64(grant.firstTick), uint64(least), g.clock.TickAt(g.clock.Now().Logical))
+	now := g.clock.TickAt(g.clock.Now().Logical)
+	first := max(uint64(grant.firstTick), uint64(least), now) // the tick in which the generator would begin
 	if first<<g.sequenceBits < grant.limit.Load() {
 		return nil
 	}
-	if grant.expires() {
+	if grant.endsWithLayout() {
 		return g.expiredError()
 	}
 	return fmt.Errorf("%w: %v was granted until %v, and could only begin at %v", ErrFenced, grant, grant.Until(), g.layout.timeOf(int64(first)))
 }
 
-// openGrant begins the grant at the current tick, or at the first tick that the grant
-// allows and that is not below least. The slots up to that tick count as skipped, because
-// Stats computes the number of IDs as the last slot minus the skipped slots.
+// openGrant begins the grant at the current tick, or later if the window begins later or least
+// is later. The slots up to that tick count as skipped, because Stats computes the number of
+// IDs as the last slot minus the skipped slots.
 //
 // If the grant begins in the next tick, calls wait for that tick. If it begins later, as
 // after a step back of the clock, logical time moves to the beginning at once and is then
@@ -119,10 +124,11 @@ func (g *Generator) openGrant(grant *Grant, least int64) {
 	grant.begin(g, first)
 }
 
-// requestSlot asks the source for a window that contains the slot, of this grant or of
-// another grant.
+// requestSlot asks the source for a window that contains the slot need. The source extends the
+// grant held, or returns another grant, under which the generator then continues. At the
+// layout's end it asks no source and returns an error. Close ends the request.
 func (g *Generator) requestSlot(ctx context.Context, held *Grant, need slot) error {
-	if held.expires() {
+	if held.endsWithLayout() {
 		return g.expiredError()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -135,9 +141,9 @@ func (g *Generator) requestSlot(ctx context.Context, held *Grant, need slot) err
 	return err
 }
 
-// askSource calls the source, unless another call has got the window or the grant in the
-// meantime. It holds the lock of the grant during the call, so that the source is asked
-// once for all calls.
+// askSource calls the source's Extend, unless another call has got the window or another grant
+// in the meantime. It holds grantLock during the call, so that one call asks the source and the
+// other calls wait for its result.
 func (g *Generator) askSource(ctx context.Context, held *Grant, need slot) error {
 	if err := g.lockGrant(ctx); err != nil {
 		return fmt.Errorf("%w, and the source has not answered: %w", ErrFenced, err)
@@ -147,15 +153,15 @@ func (g *Generator) askSource(ctx context.Context, held *Grant, need slot) error
 	case g.closing.Load():
 		return ErrClosed
 	case g.grant.Load() != held || need < held.limit.Load():
-		return nil // another call has already done it
+		return nil // another call has already got another grant or a longer window
 	}
 	next, err := g.source.Extend(ctx, held, held.timeOf(need))
 	switch {
 	case err != nil:
 		return err
 	case next != held:
-		return g.replaceGrant(context.WithoutCancel(ctx), held, next) // old must be retired even if the caller has gone
-	case need >= held.limit.Load():
+		return g.replaceGrant(context.WithoutCancel(ctx), held, next) // retires held even if ctx has ended
+	case need >= held.limit.Load(): // the source has not extended the window far enough
 		return held.fencedError()
 	}
 	return nil
@@ -163,7 +169,7 @@ func (g *Generator) askSource(ctx context.Context, held *Grant, need slot) error
 
 // replaceGrant continues under the grant next, above the last slot of old, and retires old.
 // If next cannot be used, it retires next and keeps old. The error then wraps ErrFenced,
-// because old has no slot left, or ErrExpired. The caller holds the lock of the grant.
+// because old has no slot left, or ErrExpired. The caller holds grantLock.
 func (g *Generator) replaceGrant(ctx context.Context, old, next *Grant) error {
 	if err := g.accept(ctx, next, old.tickOf(g.last())+1); err != nil {
 		if errors.Is(err, ErrFenced) || errors.Is(err, ErrExpired) {
@@ -172,7 +178,7 @@ func (g *Generator) replaceGrant(ctx context.Context, old, next *Grant) error {
 		return fmt.Errorf("%w: %w", ErrFenced, err)
 	}
 	last, ok := g.swapGrants(old, next)
-	if !ok {
+	if !ok { // Close has begun
 		return errors.Join(ErrClosed, g.source.Retire(ctx, next, next.tickBefore()))
 	}
 	if err := g.source.Retire(ctx, old, old.timeOf(last)); err != nil {
@@ -181,8 +187,9 @@ func (g *Generator) replaceGrant(ctx context.Context, old, next *Grant) error {
 	return nil
 }
 
-// swapGrants replaces the grant old by next, unless the generator is closing. It
-// retires old first, because the last slot of old is known only then.
+// swapGrants replaces the grant old by next, and returns the last slot of old. ok is false if the
+// generator is closing, and the grant is then unchanged. swapGrants retires old first, because
+// calls can take slots until then, and next begins in the tick after the last of them.
 func (g *Generator) swapGrants(old, next *Grant) (last slot, ok bool) {
 	g.handover.Lock()
 	defer g.handover.Unlock()
@@ -194,10 +201,10 @@ func (g *Generator) swapGrants(old, next *Grant) (last slot, ok bool) {
 	return last, true
 }
 
-// lockGrant locks the right to ask the source and to change the grant. The lock is a
-// channel, so that a call can stop waiting while another call waits for the source. If the
-// lock is free, the first select takes it even if ctx has ended, because a select with two
-// ready cases chooses at random.
+// lockGrant takes grantLock, which a call holds while it asks the source and changes the grant.
+// It returns an error if ctx ends first. The lock is a channel and not a mutex, so that a call
+// can stop waiting while another call holds the lock. If the lock is free, the first select
+// takes it even if ctx has ended. The second select alone would then choose at random.
 func (g *Generator) lockGrant(ctx context.Context) error {
 	select {
 	case g.grantLock <- struct{}{}:

@@ -21,14 +21,14 @@ func (g *Generator) Health() error {
 	return err
 }
 
-// health returns the error with which the next ID would fail, or nil. If Close begins in
-// the meantime, Health returns ErrClosed instead.
+// health returns the error with which the next ID would fail, or nil. It may miss a Close that
+// begins in the meantime, for which Health checks afterwards.
 func (g *Generator) health() error {
 	r, err := g.nextReservation(1)
 	if err != nil {
 		return err
 	}
-	if r.pastWindow && r.grant.expires() { // even if the source is healthy
+	if r.pastWindow && r.grant.endsWithLayout() { // an error even if the source is healthy
 		return g.expiredError()
 	}
 	if source, ok := g.source.(interface{ Health() error }); ok {
@@ -88,15 +88,15 @@ func (g *Generator) Stats() Stats {
 	return s
 }
 
-// updateIssued updates the number of IDs that Stats returns, which is the last slot minus
-// the skipped slots. A call adds to the skipped slots before it moves the state past them,
-// so that the difference is too low in between. updateIssued then keeps the last number,
-// because it must only rise.
+// updateIssued updates g.issued, the number of IDs that Stats returns. The number is the last
+// slot minus the skipped slots. A call adds to the skipped slots before it moves the state past
+// them, so that the difference is too low in between. updateIssued then keeps the earlier
+// number, because the number must only rise.
 func (g *Generator) updateIssued(last slot) {
 	issued := int64(last) - g.skipped.Load()
-	for {
-		shown := g.issued.Load()
-		if issued <= int64(shown) || g.issued.CompareAndSwap(shown, uint64(issued)) {
+	for { // until no other call of Stats changes the number in between
+		earlier := g.issued.Load()
+		if issued <= int64(earlier) || g.issued.CompareAndSwap(earlier, uint64(issued)) {
 			return
 		}
 	}

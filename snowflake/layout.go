@@ -82,7 +82,7 @@ func (l Layout) Validate() error {
 	return errors.Join(l.validateTick(), l.validateBits())
 }
 
-// validateTick checks the tick and the epoch.
+// validateTick returns an error if the tick or the epoch breaks a rule of its field in Layout.
 func (l Layout) validateTick() error {
 	if l.Tick < time.Millisecond || l.Tick%time.Millisecond != 0 {
 		return fmt.Errorf("snowflake: layout's tick %v: want whole milliseconds, at least 1ms", l.Tick)
@@ -128,14 +128,15 @@ func (l Layout) String() string {
 		l.timeBits(), l.Tick, l.Epoch.UTC().Format(time.RFC3339Nano), l.DatacenterBits, l.WorkerBits, l.SequenceBits)
 }
 
-// comparable returns an equal layout that can be compared with ==. It replaces the epoch,
-// because one instant has many values of time.Time, and a TotalBits of zero.
+// comparable returns an equal layout that can be compared with ==. It converts the epoch to
+// UTC, because values of time.Time that are the same instant can differ, for example in the
+// time zone. It replaces a TotalBits of zero by 63, which it means.
 func (l Layout) comparable() Layout {
 	l.Epoch, l.TotalBits = time.UnixMilli(l.epochMillis()).UTC(), l.totalBits()
 	return l
 }
 
-// totalBits returns TotalBits, or its default.
+// totalBits returns TotalBits, or its default of 63 if TotalBits is zero.
 func (l Layout) totalBits() uint8 {
 	if l.TotalBits == 0 {
 		return 63
@@ -143,31 +144,38 @@ func (l Layout) totalBits() uint8 {
 	return l.TotalBits
 }
 
-// lowBits returns the bits below the time. It is an int because the sum of three uint8
-// can overflow a uint8.
+// lowBits returns the number of bits below the time, which are datacenter, worker and
+// sequence. It is an int because the sum of three uint8 can overflow a uint8.
 func (l Layout) lowBits() int {
 	return int(l.DatacenterBits) + int(l.WorkerBits) + int(l.SequenceBits)
 }
 
-func (l Layout) timeBits() int      { return int(l.totalBits()) - l.lowBits() }
+// timeBits returns the number of bits of the time. It is negative if the layout is invalid,
+// because the other fields need more bits than there are.
+func (l Layout) timeBits() int { return int(l.totalBits()) - l.lowBits() }
+
+// epochMillis returns the epoch in milliseconds of Unix time.
 func (l Layout) epochMillis() int64 { return l.Epoch.UnixMilli() }
 
-// tickMillis returns the tick in milliseconds. It is at least 1, because callers divide
-// by it.
+// tickMillis returns the length of a tick in milliseconds. It is at least 1 even if the layout
+// is invalid, because callers divide by it.
 func (l Layout) tickMillis() int64 { return max(1, l.Tick.Milliseconds()) }
 
-// endTick returns the first tick that the layout cannot express with its bits, or that
-// a generator cannot count. It shifts by at most 62, because 1<<63 overflows an int64, and a
-// generator cannot count so many ticks anyway.
+// endTick returns the number of ticks of the layout, which is the first tick after its end. It
+// is 1<<timeBits, or less if a generator cannot count so many ticks in longestDuration. It
+// shifts by at most 62, because 1<<63 overflows an int64, and a generator cannot count so many
+// ticks anyway. It shifts by at least 0, because timeBits is negative in an invalid layout.
 func (l Layout) endTick() int64 {
 	return min(1<<min(62, max(0, l.timeBits())), longestDuration.Milliseconds()/l.tickMillis())
 }
 
-// lastID returns the last ID of the last tick, with the highest numbers in all fields.
+// lastID returns the last ID of the last tick, with the highest numbers in all fields. It
+// computes the ID after it as a uint64, because this can be 1<<63.
 func (l Layout) lastID() types.ID { return types.ID(uint64(l.endTick())<<l.lowBits() - 1) }
 
-// tickOf returns the tick that contains t, -1 before the epoch, and endTick from the
-// layout's end on. It compares before it subtracts, because far times overflow.
+// tickOf returns the tick that contains t. It returns -1 if t is before the epoch, and endTick
+// if t is at or after the layout's end. It compares times before it subtracts milliseconds,
+// because the milliseconds of a time in the far past or future overflow an int64.
 func (l Layout) tickOf(t time.Time) int64 {
 	switch {
 	case t.Before(l.Epoch):
@@ -178,7 +186,7 @@ func (l Layout) tickOf(t time.Time) int64 {
 	return l.endTick()
 }
 
-// timeOf returns the start of the tick.
+// timeOf returns the time at which the tick starts, in UTC.
 func (l Layout) timeOf(tick int64) time.Time {
 	return time.UnixMilli(l.epochMillis() + tick*l.tickMillis()).UTC()
 }
@@ -241,7 +249,7 @@ func (l Layout) Min(t time.Time) types.ID {
 	if tick < l.endTick() {
 		return types.ID(tick << l.lowBits())
 	}
-	return max(l.lastID(), l.lastID()+1) // the sum overflows to a negative number if no ID is larger
+	return max(l.lastID(), l.lastID()+1) // lastID itself if the sum overflows to a negative number
 }
 
 // Max returns the largest ID that can have been issued at t or earlier, the last ID of
@@ -249,8 +257,9 @@ func (l Layout) Min(t time.Time) types.ID {
 // layout's end return its last ID.
 func (l Layout) Max(t time.Time) types.ID {
 	next := min(l.tickOf(t)+1, l.endTick())
-	// If the shift overflows to the lowest number, subtracting 1 overflows to the highest,
-	// which is the last ID.
+	// Under a layout of 63 bits the shift overflows to the lowest int64 at the layout's end.
+	// Subtracting 1 then overflows to the highest int64, which is the last ID. max returns zero
+	// before the epoch, where next is 0.
 	return types.ID(max(0, next<<l.lowBits()-1))
 }
 
@@ -265,7 +274,8 @@ func (l Layout) Max(t time.Time) types.ID {
 // layout's end lacks the very last ID. If to is not after from, the range is empty.
 func (l Layout) Range(from, to time.Time) (first, end types.ID) { return l.Min(from), l.Min(to) }
 
-// node joins datacenter and worker to one number, which distinguishes processes.
+// node returns the number that datacenter and worker form in an ID, datacenter<<WorkerBits |
+// worker. It returns an error if one of them is out of range.
 func (l Layout) node(datacenter, worker int64) (int64, error) {
 	if err := inRange("datacenter", datacenter, l.DatacenterBits); err != nil {
 		return 0, err
@@ -284,5 +294,5 @@ func inRange(field string, got int64, bits uint8) error {
 	return nil
 }
 
-// mask returns the largest number of so many bits.
+// mask returns the largest number of so many bits, for example 31 for 5 bits.
 func mask(bits uint8) int64 { return 1<<bits - 1 }

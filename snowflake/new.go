@@ -15,8 +15,8 @@ import (
 // has a live generator the error is [ErrWorkerInUse].
 //
 // Under a fixed worker New sleeps, for at most 20 ms, until the tick in which the
-// process was started is over. With longer ticks the first call of [Generator.Next]
-// waits for that.
+// process was started is over, because the previous process may have used that tick. With
+// longer ticks the first call of [Generator.Next] waits for that.
 func New(src WorkerSource, opts ...Option) (*Generator, error) {
 	if src == nil {
 		return nil, errors.New("snowflake: no worker source: pass Static, FromEnv, FromStatefulSet or a lease; there is no default because two processes would share it")
@@ -42,9 +42,10 @@ func CheckOptions(opts ...Option) (Layout, error) {
 	return c.layout, nil
 }
 
-// prepare creates a generator that has no worker yet, from the options and from the
-// source's layout and clock. It returns the config too, because some defaults depend on
-// the grant that the source returns later.
+// prepare creates a generator from the options and from the source's layout and clock. The
+// generator has no worker yet, and cannot issue before openFirst has got one. prepare also
+// returns the config, because the default clock policy depends on the grant that openFirst
+// gets.
 func prepare(src WorkerSource, opts []Option) (*Generator, config, error) {
 	c, err := newConfig(opts)
 	if err != nil {
@@ -70,7 +71,7 @@ func newGenerator(src WorkerSource, c config) *Generator {
 		source:       src,
 		maxJump:      c.maxJump,
 		logical:      c.logical,
-		startBits:    c.start.bits(c.layout.SequenceBits),
+		startBits:    c.start.randomBits(c.layout.SequenceBits),
 		grantLock:    make(chan struct{}, 1),
 		warnAt:       uint64(max(0, c.layout.tickOf(c.layout.Expires().Add(-expiryNotice)))),
 		closed:       make(chan struct{}),
@@ -84,7 +85,9 @@ func newGenerator(src WorkerSource, c config) *Generator {
 		Wall:    c.wall,
 		Read:    c.read,
 
-		NeverTrust: c.logical, // so that next, which follows the clock, leaves each call to nextSlow
+		// Under WithLogicalTime next must not follow the clock. Without trust it leaves each call
+		// to nextSlow.
+		NeverTrust: c.logical,
 	})
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	return g

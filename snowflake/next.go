@@ -26,42 +26,42 @@ func (g *Generator) Next(ctx context.Context) (types.ID, error) { return g.next(
 // gets another worker.
 func (g *Generator) TryNext() (types.ID, error) { return g.next(context.Background(), false) }
 
-// next issues an ID on the common path: the next ID of the tick of the last ID, or the
-// first ID of the current tick. It leaves all other cases to nextSlow. There wait decides
-// whether the call waits, or returns an error as TryNext does.
+// next issues an ID without a lock in the two common cases. These are the next sequence number
+// in the tick of the last ID, and the first ID of the current tick. It leaves all other cases to
+// nextSlow, for example if the sequence is used up, if the window has ended, or if the clocks
+// have to be compared. There wait decides whether the call may wait and ask the source, or
+// returns an error as TryNext does.
+//
+// The state is the last ID. next computes an ID from it and makes this ID the new state by a
+// compare-and-swap, which fails if another call has changed the state. If the generator is
+// closed or its grant is revoked, the highest bit of the state is set, and the state is
+// negative as an int64.
+//
+// next loads the state before it reads the clock. If the clock steps back in between,
+// absorbStepBack changes the state, so that the compare-and-swap fails and no ID has a time from
+// before the step. If the last ID is of the current tick, next loads the state once more after
+// it has read the clock, because another call may have changed the state in the meantime. The
+// time that next has read still serves then, because the tick is the same.
 //
 // A program makes an ID rarely, perhaps once in a request, so that each cache line and
 // each function on the way is a cache miss. Therefore next is one function, reads one
-// clock, and touches two cache lines, which are the first two of the Generator. It
-// loads these fields:
-//
-//   - state is the last ID, from which the next ID follows. If the generator is closed or
-//     its grant revoked, the highest bit is set, and the state is negative as an int64.
-//     next loads the state before the clock. If the clock steps back in between,
-//     absorbStepBack changes the state, and the compare-and-swap fails. In the same tick next
-//     loads the state again after the clock, because another call may have changed it in
-//     between. The time is no longer needed then, because the tick stays the same.
-//   - The base, the monotonic clock and its start make the logical time. Reading the clock
-//     is most of the cost of a call.
-//   - Trusts reports whether the last comparison with the wall clock is recent enough. About
-//     once a second it is not, and Reconfirm reads both clocks.
-//   - tickSpan is how long after its start a tick may be used, because of WithLag. During that
-//     time the next ID is the state plus one, unless the sequence is used up.
-//   - fastEnd is the first tick beyond the grant's window, or the tick from which nextSlow warns
-//     that the layout expires. next loads it only for the first ID of a tick, because a tick in
-//     which an ID was issued is in the window.
-//   - lag and secret determine the first ID of a tick, and skipped counts the slots that
-//     are left out, so that Stats can derive the number of IDs from the state.
-//
-// The masks of 63 change no shift. They save the instructions for shifts by 64 or more.
+// clock, and touches two cache lines, which are the first two of the Generator. The masks of
+// 63 change no shift. They save the instructions for shifts by 64 or more.
 func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
 	for range 4 { // a call that loses its slot four times goes on in nextSlow, which also checks ctx
 		last := g.state.Load()
+
+		// Read the logical time, which is base + elapsed. About once a second the last
+		// comparison with the wall clock is too old to be trusted. Reconfirm then reads both
+		// clocks, and returns false if they differ.
 		base, elapsed := g.clock.Base(), time.Since(g.clock.Start)
 		logical, ok := uint64(base+elapsed), g.clock.Trusts(elapsed)
 		if !ok {
 			logical, ok = g.clock.Reconfirm()
 		}
+
+		// The tick of the last ID may be used for tickSpan after its start, which is one tick, or
+		// more under WithLag.
 		lastTick, full := last>>(g.lowBits&63), uint64(1)<<(g.sequenceBits&63)-1
 		sameTick := logical-lastTick*g.clock.Tick < g.tickSpan // the difference of unsigned numbers is huge if the tick is in the future
 		if again := g.state.Load(); sameTick && again>>(g.lowBits&63) == lastTick {
@@ -71,16 +71,21 @@ func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
 			break // the clocks have to be compared, the state is sealed, or the sequence is used up
 		}
 		next, skipped := last+1, uint64(0)
-		if !sameTick {
+		if !sameTick { // begin the current tick, or under WithLag the oldest tick that it allows
+			// Only here the end of the window counts, because a tick in which an ID was issued is
+			// in the window.
 			tick := logical / g.clock.Tick
 			if tick < lastTick || tick >= g.fastEnd.Load() {
 				break // the last ID is ahead of the clock, or the window ends
 			}
 			tick -= g.lag                                       // still after lastTick, because a tick within the lag of it is sameTick
 			next = last&^full + (tick-lastTick)<<(g.lowBits&63) // the first ID of the tick, with the worker of the last ID
-			next += g.startOf(next)
+			next += g.startOf(next)                             // the sequence number at which the tick starts
+
+			// Count the slots between last and next as skipped, so that Stats can derive the
+			// number of IDs from the state. Do so before the state moves; see updateIssued.
 			skipped = (tick-lastTick)<<(g.sequenceBits&63) + next&full - last&full - 1
-			g.skipped.Add(int64(skipped)) // before the state moves; see updateIssued
+			g.skipped.Add(int64(skipped))
 		}
 		if g.state.CompareAndSwap(last, next) {
 			return types.ID(next), nil
@@ -91,8 +96,8 @@ func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
 	return g.nextSlow(ctx, wait)
 }
 
-// nextSlow issues an ID on the path that can compare the clocks and fail. If wait is true,
-// it can also wait and ask the source.
+// nextSlow issues an ID in the cases that next leaves to it. It can compare the clocks and fail.
+// If wait is true, it can also wait for a free slot and ask the source for a longer window.
 func (g *Generator) nextSlow(ctx context.Context, wait bool) (types.ID, error) {
 	r, err := g.reserve(ctx, 1, wait)
 	if err != nil {
@@ -101,11 +106,11 @@ func (g *Generator) nextSlow(ctx context.Context, wait bool) (types.ID, error) {
 	return r.grant.id(r.first), nil
 }
 
-// backOff waits for up to 6 µs after another call has changed the state first. The
-// cache line then stays with the other processor, which issues hundreds of IDs in this
-// time. Without the pause the two processors together would issue about fifty. backOff also
-// ends after 120 readings of the clock, because the clock may be a test's that does not move
-// during the call.
+// backOff waits for up to 6 µs. next calls it after a call on another processor has changed the
+// state first. During the wait the cache line of the state stays with the other processor, which
+// issues hundreds of IDs in this time. Without the wait the two processors together would issue
+// about fifty. backOff also ends after 120 readings of the clock, because in a test the clock
+// may not move during the call.
 func backOff() {
 	start := time.Now()
 	for range 120 {
@@ -122,15 +127,17 @@ func backOff() {
 // slot and is not an error. Fill returns the errors of [Generator.Next]. After an
 // error, discard the contents of dst, because their slots are lost.
 func (g *Generator) Fill(ctx context.Context, dst []types.ID) error {
-	var earlier []*Grant // grants of the blocks that are written
+	var earlier []*Grant // grants of the blocks that are written to dst already
 	for rest := dst; len(rest) > 0; {
 		r, err := g.reserve(ctx, uint64(len(rest)), true) // true, because Fill waits
 		if err != nil {
-			g.skipped.Add(int64(len(dst) - len(rest))) // the blocks already written are lost
+			// The blocks already written are lost, and do not count as issued.
+			g.skipped.Add(int64(len(dst) - len(rest)))
 			return err
 		}
 		if slices.ContainsFunc(earlier, func(grant *Grant) bool { return grant.revoked.Load() }) {
-			// The blocks already written and the block just reserved are lost.
+			// Another process may hold the worker of a block already written. Start over. The
+			// slots of these blocks and of the block just reserved are lost.
 			g.skipped.Add(int64(len(dst)-len(rest)) + int64(r.count))
 			rest, earlier = dst, nil
 			continue
@@ -143,7 +150,9 @@ func (g *Generator) Fill(ctx context.Context, dst []types.ID) error {
 	return nil
 }
 
-// write sets dst to the IDs of contiguous slots from first on.
+// write sets dst to the IDs of consecutive slots from first on. The IDs are consecutive numbers
+// only within a tick, because the worker is between tick and sequence. Therefore write splits
+// dst at the ends of ticks.
 func (g *Grant) write(dst []types.ID, first slot) {
 	for len(dst) > 0 {
 		inTick := min(uint64(len(dst)), g.mask+1-first&g.mask) // slots up to the end of the tick

@@ -15,43 +15,46 @@ import (
 // fail.
 type Option interface{ apply(*config) error }
 
+// optionFunc is an [Option] that is a function.
 type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
 
-// config is what the options of New set, and what adopt takes from the source.
+// config is the configuration of a generator. The options of New set it. adopt adds the layout
+// and the clock of the source, and setPolicy the default policy.
 type config struct {
 	layout    Layout
-	byDefault bool // neither an option nor the source has chosen the layout
-	wall      func() time.Time
-	policy    *ClockPolicy // nil until an option or setDefaults sets it
-	lag       time.Duration
-	maxJump   time.Duration
-	logical   bool
-	start     SequenceStart
-	read      clock.Reading // reads both clocks; tests replace it
+	byDefault bool             // neither an option nor the source has chosen the layout
+	wall      func() time.Time // of WithClock or of the source; nil is the machine's clock
+	policy    *ClockPolicy     // of OnClockBackwards, or nil until setPolicy sets it
+	lag       time.Duration    // of WithLag
+	maxJump   time.Duration    // of WithMaxJump
+	logical   bool             // WithLogicalTime is given
+	start     SequenceStart    // of WithSequenceStart
+	read      clock.Reading    // reads both clocks; only tests set it
 }
 
-// Defaults of the options.
+// Defaults of OnClockBackwards for a fixed worker, and of WithMaxJump.
 const (
 	defaultTolerance = 2 * time.Second
 	defaultMaxJump   = 30 * 24 * time.Hour
 )
 
-// newConfig applies the options. It returns the errors of all options, joined.
+// newConfig returns the config that the options set. The error joins the errors of all options.
 func newConfig(opts []Option) (config, error) {
 	var c config
 	err := option.Apply("snowflake", opts, func(opt Option) error { return opt.apply(&c) })
-	err = errors.Join(err, c.contradiction())
+	err = errors.Join(err, c.checkLogicalTime())
 	if c.maxJump == 0 { // no option has set it, because WithMaxJump(0) is an error
 		c.maxJump = defaultMaxJump
 	}
 	return c, err
 }
 
-// contradiction returns an error that names the options without effect under logical
-// time, because logical time does not follow the clock.
-func (c *config) contradiction() error {
+// checkLogicalTime returns an error if WithLogicalTime is given together with an option that
+// has no effect under it. WithLag and OnClockBackwards have none, because logical time does not
+// follow the clock.
+func (c *config) checkLogicalTime() error {
 	var names []string
 	if c.lag > 0 {
 		names = append(names, "WithLag")
@@ -65,8 +68,9 @@ func (c *config) contradiction() error {
 	return fmt.Errorf("snowflake: %s with WithLogicalTime, which does not follow the clock: remove one of them", strings.Join(names, ", "))
 }
 
-// adopt sets the clock and the layout of the source. It returns an error if an option gives
-// another clock or another layout. If neither gives a layout, it sets the default.
+// adopt takes the clock and the layout from the source, if the source has them. It returns an
+// error if the source has a clock and an option gives one too, or if an option gives another
+// layout than the source. If neither gives a layout, it sets the default layout.
 func (c *config) adopt(src WorkerSource) error {
 	if wall := src.Clock(); wall != nil {
 		if c.wall != nil {
@@ -86,10 +90,11 @@ func (c *config) adopt(src WorkerSource) error {
 	return c.layout.Validate()
 }
 
-// setDefaults sets the clock policy that the options left out. It depends on the grant. A
-// fixed worker has no window, so only the policy limits how far IDs run ahead of the clock.
-// The window of any other grant limits that, so the policy need not.
-func (c *config) setDefaults(g *Grant) error {
+// setPolicy sets the clock policy if no option has set it. The default depends on the grant. A
+// fixed worker has no window, so only the policy limits how far IDs run ahead of the clock
+// after a step back. The window of any other grant limits that, so the default policy tolerates
+// every step back. For the same reason setPolicy rejects logical time under a fixed worker.
+func (c *config) setPolicy(g *Grant) error {
 	if c.logical && g.fixed {
 		return errors.New("snowflake: WithLogicalTime on a fixed worker: its ticks could run ahead of the clock without bound; take a lease, whose window bounds them")
 	}
@@ -113,13 +118,14 @@ func WithLayout(layout Layout) Option {
 }
 
 // WithClock replaces the wall clock, which is [time.Now] by default, so that a test can
-// control the time. The generator then does not use the machine's monotonic clock. Time
-// passes for it by the clock's small steps forward, of up to 20 ticks. It reads the
-// clock at every call. The clock policy applies to a step back of a tick or more. After
-// a tolerated step back of up to 20 ticks, time stands still until the clock has made
-// up for it. After a larger step back it runs with the clock, ahead of it. The rule
-// that a fixed worker issues nothing in the tick in which the process was started does
-// not apply.
+// control the time. The generator reads the clock at every call, and does not use the
+// machine's monotonic clock. It takes a step forward of up to 20 ticks as time that has
+// passed, and a larger step forward as a step of the clock. The clock policy applies to a
+// step back of a tick or more. After a tolerated step back of up to 20 ticks, the
+// generator's time stands still until the clock has made up for the step. After a larger
+// tolerated step back, the generator's time runs on at the rate of the clock, and stays ahead
+// of it. With WithClock a fixed worker also issues IDs in the tick in which the process was
+// started, unlike without.
 func WithClock(now func() time.Time) Option {
 	return optionFunc(func(c *config) error {
 		if now == nil {
@@ -146,8 +152,8 @@ func OnClockBackwards(policy ClockPolicy) Option {
 
 // WithLag lets IDs be up to lag old. The unused sequence numbers of that time then
 // serve bursts and small steps back of the clock without waiting. IDs never run ahead
-// of the clock. The lag builds up from the generator's start, so it never overlaps a
-// previous process. It is rounded up to whole ticks. The default is zero.
+// of the clock. The generator never uses sequence numbers from before its start, which a
+// previous process may have used. The lag is rounded up to whole ticks. The default is zero.
 func WithLag(lag time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if lag < 0 {
@@ -214,12 +220,12 @@ func WithSequenceStart(start SequenceStart) Option {
 // rise. [Fail], [Wait] and [Tolerate] make a policy for [OnClockBackwards]. The zero
 // value is Fail().
 //
-// A step back is over once the wall clock has overtaken the last ID. For an idle
-// generator that is at once. The policy does not apply to a step back of less than a
-// tick, because IDs may be ahead of the clock by that much.
+// A step back is over once the wall clock has overtaken the last ID. If the generator has
+// been idle for longer than the step, it is over at once. The policy does not apply to a step
+// back of less than a tick, because IDs may be ahead of the clock by that much.
 type ClockPolicy struct {
-	max  time.Duration
-	wait bool
+	max  time.Duration // the largest step back under which calls do not fail
+	wait bool          // calls wait, and do not continue ahead of the clock
 }
 
 // Fail returns a policy under which calls fail with [ErrClockBackwards] until the step
@@ -255,11 +261,12 @@ const (
 	StartZero
 )
 
-// bits returns the number of bits of a tick's first sequence number. A random number has a
-// bit less than the sequence, so that it is in the lower half.
-func (s SequenceStart) bits(sequenceBits uint8) uint8 {
+// randomBits returns how many low bits of a tick's first sequence number are random. It is 0
+// for StartZero. For StartRandom it is one less than the bits of the sequence, so that the
+// number is in the lower half of the sequence.
+func (s SequenceStart) randomBits(sequenceBits uint8) uint8 {
 	if s == StartZero {
 		return 0
 	}
-	return max(1, sequenceBits) - 1
+	return max(1, sequenceBits) - 1 // 0 for a layout without a sequence
 }

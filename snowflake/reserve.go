@@ -21,10 +21,11 @@ type reservation struct {
 	dueTick uint64        // the tick of the last slot of the block; until it begins, the call waits
 	catchUp time.Duration // how long to wait first, until a step back is over, under the policy Wait
 
-	pastWindow bool // first is at or above the limit of the grant's window
+	pastWindow bool // the window has ended, because first is at or above the limit of the grant
 }
 
-// isDue reports whether the slots can be committed and used at once.
+// isDue reports whether the slots can be committed and used at once, because there are slots and
+// the tick of the last slot has begun.
 func (r *reservation) isDue() bool { return r.count > 0 && r.dueTick <= r.nowTick }
 
 // reserve takes up to n slots, or fewer if the window ends, and then waits, without
@@ -33,18 +34,18 @@ func (r *reservation) isDue() bool { return r.count > 0 && r.dueTick <= r.nowTic
 // If the grant is revoked during the wait, they are lost too, and reserve starts over. It
 // also starts over if another call has taken the slots first.
 func (g *Generator) reserve(ctx context.Context, n uint64, wait bool) (reservation, error) {
-	for {
+	for { // until the slots are taken and due, or an error
 		r, err := g.nextReservation(n)
 		if err == nil && !r.isDue() {
 			err = g.waitOrFail(ctx, r, wait)
 		}
-		if err == nil && r.count > 0 && g.commit(r) {
+		if err == nil && r.count > 0 && g.commit(r) { // commit fails if another call was first
 			var due bool
 			if due, err = g.waitUntilDue(ctx, r); due {
 				return r, nil
 			}
 		}
-		if err == nil && ctx.Err() != nil {
+		if err == nil && ctx.Err() != nil { // instead of another try
 			err = waitError(ctx)
 		}
 		if err != nil {
@@ -54,8 +55,10 @@ func (g *Generator) reserve(ctx context.Context, n uint64, wait bool) (reservati
 	}
 }
 
-// nextReservation returns a reservation of up to n slots from the current state and the
-// clock. It does not change the state.
+// nextReservation computes which slots a call can take next, up to n of them, from the current
+// state and the clock. It does not change the state, so the caller takes the slots by commit.
+// The count is zero if the call has to wait or fail first. The error is that of checkedNow, or
+// ErrClosed.
 func (g *Generator) nextReservation(n uint64) (reservation, error) {
 	// The state is loaded before the clock and before the grant, because commit fails if
 	// the state changes after this line. So it fails if this call then uses a time from
@@ -70,29 +73,32 @@ func (g *Generator) nextReservation(n uint64) (reservation, error) {
 		}
 		return r, nil // with a count of zero, so that waitOrFail yields until the next grant has begun
 	}
-	// The limit is loaded before the clock, because absorbStepBack burns no slot at the
-	// window's end. A call that has read the old time must not see a limit that the
-	// source raises after that.
+	// The limit is loaded before the clock, because absorbStepBack does not change the state if
+	// the window has ended. A call that has read the time before the step back must then find
+	// no slot, so it must not see a limit that the source raises afterwards.
 	limit := r.grant.limit.Load()
 	var err error
 	if r.at, r.catchUp, err = g.checkedNow(); err != nil || r.catchUp > 0 {
 		return r, err
 	}
-	r.nowTick = min(g.clock.TickAt(r.at.Logical), uint64(g.layout.endTick())) // so that its slots fit into a word
+	// Not beyond the layout's end, so that a slot of the tick fits into 64 bits.
+	r.nowTick = min(g.clock.TickAt(r.at.Logical), uint64(g.layout.endTick()))
 	r.first = g.firstFree(r, n)
-	r.count = min(n, limit-min(r.first, limit))
+	r.count = min(n, limit-min(r.first, limit)) // up to the end of the window
 	r.pastWindow = r.count == 0
-	r.dueTick = uint64(r.grant.tickOf(r.first + max(r.count, 1) - 1))
+	r.dueTick = uint64(r.grant.tickOf(r.first + max(r.count, 1) - 1)) // of first if the count is zero
 	return r, nil
 }
 
-// firstFree returns the first slot of a block of n. That is the slot after the last slot.
-// If the grant has no last slot yet, or the slot after it is older than WithLag allows, it
-// is a slot in a new tick, at the sequence number that startOf chooses.
+// firstFree returns the first slot of a block of n slots. That is the slot after the last slot.
+// If the grant has issued no slot yet, or the slot after the last is in an older tick than
+// WithLag allows, it is a slot in a new tick, at the sequence number that startOf chooses.
 func (g *Generator) firstFree(r reservation, n uint64) slot {
 	following := r.last + 1
-	oldest := (r.nowTick - min(r.nowTick, g.lag)) << g.sequenceBits // not below tick zero
-	if following != r.grant.firstSlot && (g.logical || following >= oldest) {
+	// oldest is the first slot of the oldest tick that WithLag allows, and not below tick zero.
+	oldest := (r.nowTick - min(r.nowTick, g.lag)) << g.sequenceBits
+	isFirst := following == r.grant.firstSlot // the grant has issued no slot yet
+	if !isFirst && (g.logical || following >= oldest) {
 		return following
 	}
 	if g.logical {
@@ -103,14 +109,18 @@ func (g *Generator) firstFree(r reservation, n uint64) slot {
 		return first // because the block needs at least a whole tick
 	}
 	start := g.startOf(uint64(r.grant.id(first)))
-	return first + start%(r.grant.mask+2-n) // so that the block fits into the tick
+	// The tick has mask+1 slots, so a start of at most mask+1-n leaves room for the block.
+	return first + start%(r.grant.mask+2-n)
 }
 
-// startOf returns the sequence number at which to start the tick whose first ID is id. It
-// hashes the ID, which contains the tick and the worker, and the secret with the finaliser
-// of MurmurHash3. The result is as even as chance. A random number generator would have a
-// state that each call has to fetch and change. A multiplication alone would leave patterns
-// if ticks come at even distances. The mask of 63 changes no shift, and saves the
+// startOf returns the sequence number at which to start a tick. id is the ID of the tick with
+// the sequence number 0. The result is random for StartRandom and 0 for StartZero, which has
+// no startBits.
+//
+// It is a hash of the ID, which contains the tick and the worker, and of the generator's secret.
+// The hash is the finaliser of MurmurHash3, and is as even as chance. A random number generator
+// would have a state that each call has to fetch and change. A multiplication alone would leave
+// patterns if ticks come at even distances. The mask of 63 changes no shift, and saves the
 // instructions for shifts by 64 or more.
 func (g *Generator) startOf(id uint64) uint64 {
 	x := id ^ g.secret
@@ -119,23 +129,23 @@ func (g *Generator) startOf(id uint64) uint64 {
 	return (x ^ x>>33) & (1<<(g.startBits&63) - 1)
 }
 
-// waitOrFail handles a reservation that cannot be committed and used at once. It waits for
-// the condition that blocks the reservation, or returns an error if it cannot wait. If the
-// slots are in the window and only not due yet, it returns nil, so that the call commits
-// them and then waits. If wait is false, it returns an error instead of waiting, and does
-// not ask the source.
+// waitOrFail handles a reservation that cannot be committed and used at once. It waits until
+// the reason is over, for example until a step back is over or the source has extended the
+// window. The caller then makes a new reservation. If the slots are in the window and only not
+// due yet, it returns nil at once, because the caller first commits them and then waits. If wait
+// is false, it returns an error instead of waiting, and does not ask the source.
 func (g *Generator) waitOrFail(ctx context.Context, r reservation, wait bool) error {
 	switch {
-	case r.grant.retired.Load(): // another grant is being installed
+	case r.grant.retired.Load(): // another call is just replacing the grant
 		runtime.Gosched()
 		return nil
 	case r.catchUp > 0 && !wait:
 		return fmt.Errorf("%w: it will have caught up in %v", ErrClockBackwards, r.catchUp)
 	case r.catchUp > 0:
 		return g.sleep(ctx, r.catchUp)
-	case r.pastWindow && !wait && !r.grant.expires():
+	case r.pastWindow && !wait && !r.grant.endsWithLayout():
 		return r.grant.fencedError()
-	case r.pastWindow: // at the layout's end requestSlot does not ask the source either
+	case r.pastWindow: // at the layout's end requestSlot returns an error without asking the source
 		return g.requestSlot(ctx, r.grant, r.first)
 	case !wait: // because the slots are not due yet
 		return ErrSequenceExhausted
@@ -143,9 +153,9 @@ func (g *Generator) waitOrFail(ctx context.Context, r reservation, wait bool) er
 	return g.checkDeadline(ctx, r.dueTick)
 }
 
-// checkDeadline returns an error if the deadline of ctx is before the slot is due. It
-// does so before the slot is taken, because under overload each call that takes a slot
-// and gives up would delay the other calls further.
+// checkDeadline returns an error if ctx has ended, or if its deadline is before dueTick, the tick
+// for which the call would have to wait. The caller checks this before it takes a slot, because
+// under overload each call that takes a slot and gives up would delay the other calls further.
 func (g *Generator) checkDeadline(ctx context.Context, dueTick uint64) error {
 	if ctx.Err() != nil {
 		return waitError(ctx)
@@ -160,11 +170,12 @@ func (g *Generator) checkDeadline(ctx context.Context, dueTick uint64) error {
 // commit takes the slots of the reservation by moving the state to its last slot, and
 // reports whether it has. It fails if the state has changed since it was loaded.
 //
-// Slots that are left out, or not due yet, do not count as issued. commit counts them as
-// skipped before it moves the state, because Stats, which subtracts them from the state,
-// must never be too high.
+// Stats computes the number of issued IDs as the state minus the skipped slots. Therefore commit
+// counts as skipped the slots that the reservation leaves out, and its own slots if they are not
+// due yet, which waitUntilDue later takes back. It does so before it moves the state, because
+// the number must never be too high.
 func (g *Generator) commit(r reservation) bool {
-	uncounted := int64(r.first - r.last - 1)
+	uncounted := int64(r.first - r.last - 1) // the slots between last and first
 	if r.dueTick > r.nowTick {
 		uncounted += int64(r.count)
 	}
@@ -180,8 +191,9 @@ func (g *Generator) commit(r reservation) bool {
 	return false
 }
 
-// maxStandstill is how long the clock of [WithClock] may stand still while a call waits for
-// it. After that the call fails, because a test that never moves its clock would hang.
+// maxStandstill is how long the clock of [WithClock] may stand still, in the machine's time,
+// while a call waits for it. After that the call fails, because a test that never moves its
+// clock would hang.
 const maxStandstill = 10 * time.Second
 
 // waitUntilDue waits until the tick of the reservation's last slot begins. The slots then
@@ -212,7 +224,8 @@ func (g *Generator) waitUntilDue(ctx context.Context, r reservation) (due bool, 
 	return true, nil
 }
 
-// sleep waits for d or less, or until ctx ends, which is an error.
+// sleep waits for d or less, so the caller reads the clock again. It returns an error if ctx ends
+// first.
 func (g *Generator) sleep(ctx context.Context, d time.Duration) error {
 	if g.clock.Sleep(ctx, d) != nil {
 		return waitError(ctx)
@@ -220,7 +233,7 @@ func (g *Generator) sleep(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// waitError returns the error of a call whose context has ended.
+// waitError returns the error of a call whose context has ended while it waited for the clock.
 func waitError(ctx context.Context) error {
 	return fmt.Errorf("snowflake: waiting for the clock: %w", contextError(ctx))
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
-// checkedNow returns the moment up to which slots may be issued. Under the policy Wait,
-// catchUp is the time that the call must first wait until a step back is over. checkedNow
-// returns an error if the wall clock is further behind than the policy allows, or has
-// jumped further ahead than WithMaxJump allows.
+// checkedNow returns the present moment of logical time, up to which slots may be issued. If a
+// step back is not over and the policy is Wait, catchUp is the time that the call must first
+// wait; otherwise it is zero. checkedNow returns an error if the wall clock is further behind
+// than the policy allows, or has jumped further ahead than WithMaxJump allows.
 func (g *Generator) checkedNow() (at clock.Moment, catchUp time.Duration, err error) {
-	if g.logical { // no slot waits for the clock, so every slot of the window is due
+	if g.logical { // under WithLogicalTime no slot waits for the clock, so every slot is due
 		g.warnBeforeExpiry(g.last() >> g.sequenceBits)
 		return clock.Moment{Logical: math.MaxInt64}, 0, nil
 	}
@@ -23,9 +23,9 @@ func (g *Generator) checkedNow() (at clock.Moment, catchUp time.Duration, err er
 	return at, catchUp, err
 }
 
-// observe reads the generator's clock. If the last comparison with the wall clock is no
-// longer trusted, it compares the clocks first. It does not wait for another call that is
-// comparing them.
+// observe returns the present moment of logical time. If the last comparison of logical time with
+// the wall clock is no longer trusted, it compares them first. If another call is comparing them,
+// it does not wait for that call, and returns the moment without the result.
 func (g *Generator) observe() clock.Moment {
 	at := g.clock.Now()
 	if !g.clock.Due(at) || !g.clock.TryLock() {
@@ -36,8 +36,8 @@ func (g *Generator) observe() clock.Moment {
 	return g.clock.Now()
 }
 
-// believedWall compares the clocks and returns the wall clock's time, or an error if the
-// time is not believed.
+// believedWall compares the clocks and returns the wall clock's time. It returns an error if the
+// wall clock has jumped ahead, and its new time is not believed yet.
 func (g *Generator) believedWall() (time.Time, error) {
 	g.clock.Lock()
 	defer g.clock.Unlock()
@@ -48,16 +48,16 @@ func (g *Generator) believedWall() (time.Time, error) {
 	return wall, nil
 }
 
-// compare compares the clocks, and returns the wall clock's time. If calls may issue IDs
-// without a wait or an error, it marks the comparison as trusted for a second. During that
-// time Next neither compares the clocks nor applies the clock policy. The caller holds the
-// lock of the clock.
+// compare compares logical time with the wall clock, and returns the wall clock's time. If calls
+// may now issue IDs without a wait or an error, it marks the comparison as trusted for a second.
+// During that time Next neither compares the clocks nor applies the clock policy. The caller
+// holds the lock of the clock.
 func (g *Generator) compare() time.Time {
 	wall, offset := g.clock.Compare()
-	if offset < 0 {
+	if offset < 0 { // the wall clock is behind logical time
 		offset = g.absorbStepBack(offset)
 	}
-	if offset <= g.maxJump && g.ignores(-offset) {
+	if offset <= g.maxJump && g.tolerates(-offset) {
 		g.clock.Trust()
 	} else {
 		g.clock.Distrust()
@@ -65,15 +65,16 @@ func (g *Generator) compare() time.Time {
 	return wall
 }
 
-// absorbStepBack moves logical time back with the wall clock if the slot after the last is
-// before both times, so that no ID can repeat. The step back is then over. It returns the
-// offset, wall clock minus logical time, that remains.
+// absorbStepBack moves logical time back to the wall clock, if the generator has been idle for so
+// long that the next slot is before the wall clock's tick. No ID can repeat then, and the step
+// back is over. offset is the wall clock minus logical time, and is negative. absorbStepBack
+// returns the offset that remains, which is zero if it has moved logical time.
 //
 // Another call may have read the old time and not have committed yet. Its ID would be ahead
 // of the new time. Such a call has loaded the state before the time, so its commit fails if
-// the state changes now. Therefore absorbStepBack burns one slot: it moves the state past
-// the slot and issues no ID for it. At the window's end there is no slot to burn, and the
-// other call has no slot to take. While a grant is being replaced, the state must not
+// the state changes now. Therefore absorbStepBack burns one slot, which means that it moves the
+// state past the slot and issues no ID for it. At the window's end there is no slot to burn, and
+// the other call has no slot to take. While a grant is being replaced, the state must not
 // change, so absorbStepBack leaves the offset to a later comparison. The caller holds the
 // lock of the clock.
 func (g *Generator) absorbStepBack(offset time.Duration) (remaining time.Duration) {
@@ -88,8 +89,8 @@ func (g *Generator) absorbStepBack(offset time.Duration) (remaining time.Duratio
 	return g.clock.Offset()
 }
 
-// burn skips the slot after last, unless another call has taken it, and reports whether
-// it has.
+// burn moves the state past the slot after last without issuing an ID, and reports whether it
+// has. It fails if another call has moved the state from last.
 func (g *Generator) burn(grant *Grant, last slot) bool {
 	g.skipped.Add(1)
 	if g.advance(grant, last, last+1) {
@@ -99,17 +100,18 @@ func (g *Generator) burn(grant *Grant, last slot) bool {
 	return false
 }
 
-// ignores reports whether the clock policy lets the generator issue IDs without a wait
-// while the wall clock is behind logical time by this much. Every policy ignores less than a
-// tick, because IDs may be ahead of the clock by that much. A negative time means that the
-// wall clock is ahead.
-func (g *Generator) ignores(behind time.Duration) bool {
+// tolerates reports whether the clock policy lets the generator issue IDs without a wait
+// while the wall clock is behind logical time by this much. Every policy tolerates less than a
+// tick, because IDs may be ahead of the clock by that much. behind is negative if the wall clock
+// is ahead.
+func (g *Generator) tolerates(behind time.Duration) bool {
 	return behind < g.layout.Tick || behind <= g.policy.max && !g.policy.wait
 }
 
-// applyPolicy applies the limit for jumps and the clock policy to the last comparison of
-// the clocks. It returns an error, or how long to wait for the wall clock, or zero to
-// continue.
+// applyPolicy decides by the last comparison of the clocks whether a call may continue. It
+// returns zero if it may. It returns how long the call must wait for the wall clock under the
+// policy Wait. It returns an error if the wall clock is further behind than the clock policy
+// allows, or further ahead than WithMaxJump allows.
 func (g *Generator) applyPolicy() (catchUp time.Duration, err error) {
 	offset := g.clock.Offset()
 	if err := g.checkJump(offset); err != nil {
@@ -117,20 +119,20 @@ func (g *Generator) applyPolicy() (catchUp time.Duration, err error) {
 	}
 	behind := -offset
 	switch {
-	case g.ignores(behind):
+	case g.tolerates(behind):
 		return 0, nil
 	case behind > g.policy.max:
 		return 0, fmt.Errorf("%w: it is %v behind, OnClockBackwards allows %v", ErrClockBackwards, behind, g.policy.max)
 	}
-	overtaken := (g.last()+1)>>g.sequenceBits + 1 // the first tick of the wall clock at which absorbStepBack follows it
-
-	// At least a microsecond, because zero would mean to continue.
+	// Wait until the wall clock reaches the tick at which absorbStepBack ends the step back. The
+	// wait is at least a microsecond, because zero would mean to continue.
+	overtaken := (g.last()+1)>>g.sequenceBits + 1 // the tick after that of the next slot
 	return max(g.clock.Until(overtaken)+behind, time.Microsecond), nil
 }
 
-// checkJump returns an error if the wall clock is ahead of logical time by an offset that
-// WithMaxJump does not allow. Once the clock has kept its new time for a minute, logical
-// time follows it, and the offset is zero again.
+// checkJump returns an error if the wall clock is ahead of logical time by more than WithMaxJump
+// allows. offset is the wall clock minus logical time. Once the clock has kept its new time for
+// a minute, logical time follows it, and the offset is zero again.
 func (g *Generator) checkJump(offset time.Duration) error {
 	if offset <= g.maxJump {
 		return nil

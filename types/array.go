@@ -31,8 +31,9 @@ type IDs = Array[ID]
 // one value: see [Array.GormValue].
 type Array[T ~int64] []T
 
-// Value returns a PostgreSQL array as text, such as {1,2}, which pgx in all its modes
-// and lib/pq can send. The error is always nil.
+// Value returns the text of a PostgreSQL array, such as {1,2}, which pgx in all its modes
+// and lib/pq can send. It returns nil, which is NULL, for the nil Array. The error is always
+// nil.
 func (a Array[T]) Value() (driver.Value, error) {
 	if a == nil {
 		return nil, nil
@@ -40,9 +41,10 @@ func (a Array[T]) Value() (driver.Value, error) {
 	return a.text('{', '}'), nil
 }
 
-// text returns the IDs in decimal, separated by commas, between the bytes first and last.
+// text returns the IDs in decimal, separated by commas, between the bytes first and last, for
+// example {1,2} or [1,2].
 func (a Array[T]) text(first, last byte) string {
-	b := append(make([]byte, 0, 2+20*len(a)), first) // 19 digits and a comma for most IDs
+	b := append(make([]byte, 0, 2+20*len(a)), first) // room for 19 digits and a comma for each ID
 	for i, id := range a {
 		if i > 0 {
 			b = append(b, ',')
@@ -63,7 +65,7 @@ func (a *Array[T]) Scan(src any) (err error) {
 	case string:
 		*a, err = scanArray[T](v)
 	case []byte:
-		if len(v) > 0 && v[0] == 0 { // the first byte of the number of dimensions in binary form
+		if len(v) > 0 && v[0] == 0 { // the binary form, because text begins with { or [
 			*a, err = scanBinaryArray[T](v)
 		} else {
 			*a, err = scanArray[T](string(v))
@@ -95,13 +97,14 @@ func scanArray[T ~int64](s string) (Array[T], error) {
 	return a, nil
 }
 
-// GormDataType returns the kind of column for GORM, "bigint[]".
+// GormDataType returns the data type of the field in GORM's schema, "bigint[]". The type of
+// the column is the result of [Array.GormDBDataType].
 func (Array[T]) GormDataType() string { return "bigint[]" }
 
 // GormDBDataType returns the type of the column that GORM's migrator creates: bigint[]
 // in PostgreSQL, longtext in MySQL and MariaDB, and text in all other databases. It is
 // not json, because MariaDB's json is a longtext, which AutoMigrate would alter at each
-// start. A type in the field's own gorm tag takes precedence.
+// start. It returns "" if the field's gorm tag has a type, so that GORM uses that type.
 func (Array[T]) GormDBDataType(db *gorm.DB, field *schema.Field) string {
 	if field != nil && field.TagSettings["TYPE"] != "" {
 		return ""
@@ -115,40 +118,52 @@ func (Array[T]) GormDBDataType(db *gorm.DB, field *schema.Field) string {
 	return "text"
 }
 
-// GormValue writes the array for GORM in the form of its database, and after IN each
-// ID. It is an error to compare a key or an integer with an Array, as in
-// db.Find(&orders, ids), because GORM writes id = ? there. Pass a []ID instead.
+// GormValue returns the SQL by which GORM writes the array in a statement. It is one parameter,
+// a PostgreSQL array in PostgreSQL and a JSON array in the other databases. After IN, it is a
+// parameter for each ID, as for a []ID.
+//
+// GormValue adds an error to the statement if the array is compared with a key or an integer
+// column by =, <> or !=. For example, GORM writes id = ? for db.Find(&orders, ids). Pass a []ID
+// instead.
+//
+// GORM does not tell GormValue what the array is for, so GormValue reads the end of the SQL
+// that GORM has written so far.
 func (a Array[T]) GormValue(_ context.Context, db *gorm.DB) clause.Expr {
 	var before string // the SQL that GORM has written so far
 	if db.Statement != nil {
 		before = db.Statement.SQL.String()
-		before = before[max(0, len(before)-longestName):]
+		before = before[max(0, len(before)-maxBefore):]
 	}
-	if in := afterIn.FindStringSubmatch(before); in != nil { // in[1] is the parenthesis that is written already
-		return clause.Expr{SQL: "?", Vars: []any{[]T(a)}, WithoutParentheses: in[1] != ""}
+	if in := afterIn.FindStringSubmatch(before); in != nil {
+		parenthesisWritten := in[1] != ""
+		return clause.Expr{SQL: "?", Vars: []any{[]T(a)}, WithoutParentheses: parenthesisWritten}
 	}
 	if m := afterColumn.FindStringSubmatch(before); m != nil && isNumberOrKey(db.Statement.Schema, m[1]) { // m[1] is the column
 		_ = db.AddError(fmt.Errorf("types: column %s is compared with an Array of %d IDs, which is one value: pass a []types.ID, or write IN ?", m[1], len(a)))
 	}
 	value, _ := a.Value() // the error is always nil
 	if a != nil && db.Name() != "postgres" {
-		value = a.text('[', ']')
+		value = a.text('[', ']') // a JSON array
 	}
 	return clause.Expr{SQL: "?", Vars: []any{value}}
 }
 
-// longestName is the length of a quoted column in bytes, more than databases allow.
-const longestName = 200
+// maxBefore is how many bytes of the SQL before the array GormValue reads. They hold a quoted
+// column name of any database, and a comparison.
+const maxBefore = 200
 
-// afterIn and afterColumn match SQL that ends where an array may follow. afterIn matches
-// IN, and the parenthesis after it if GORM has already written one. afterColumn matches a
-// column and a comparison, such as `orders`.`id` = .
 var (
-	afterIn     = regexp.MustCompile(`(?i)\bIN\s*(\(\s*)?$`)
+	// afterIn matches SQL that ends with IN, such as "id IN (". Its group is the parenthesis,
+	// or empty if GORM has not written one.
+	afterIn = regexp.MustCompile(`(?i)\bIN\s*(\(\s*)?$`)
+
+	// afterColumn matches SQL that ends with a column and a comparison, such as
+	// `orders`.`id` = with id as its group.
 	afterColumn = regexp.MustCompile("([^\\s.`\"]+)[`\"]?\\s*(?:=|<>|!=)\\s*$")
 )
 
-// isNumberOrKey reports whether the column is the model's key or an integer.
+// isNumberOrKey reports whether the column is the model's key or an integer, so that it can
+// never equal an array. It returns false for a column that the schema does not have.
 func isNumberOrKey(s *schema.Schema, column string) bool {
 	if s == nil {
 		return false
@@ -161,19 +176,24 @@ func isNumberOrKey(s *schema.Schema, column string) bool {
 	return f.PrimaryKey || reflect.Int <= kind && kind <= reflect.Uint64 // the integers in the order of reflect.Kind
 }
 
-// In PostgreSQL's binary form, the head of an array contains the number of dimensions,
-// flags and the type of the elements. Unless the array is empty, the length and the
-// lower bound of each dimension follow. All of these have 4 bytes. Then each element
-// follows its size, which also has 4 bytes, and is -1 for NULL.
+// The head of an array in PostgreSQL's binary form has these fields of 4 bytes:
+//
+//	0  number of dimensions, which is 0 for an empty array
+//	1  flags
+//	2  type of the elements, as an OID
+//	3  length           } once for each dimension
+//	4  lower bound      }
+//
+// After the head come the elements. Each begins with its size in 4 bytes, which is -1 for NULL.
 const (
-	emptyHead = 3 * 4 // of an empty array
-	listHead  = 5 * 4 // of an array of one dimension
+	emptyHead = 3 * 4 // bytes of the head of an empty array
+	listHead  = 5 * 4 // bytes of the head of an array of one dimension
 )
 
-// scanBinaryArray parses an array in PostgreSQL's binary form. Of the head's fields it reads
-// the number of dimensions (0), the type of the elements (2) and the length (3).
+// scanBinaryArray parses an array in PostgreSQL's binary form, which must have one dimension of
+// integers, or be empty.
 func scanBinaryArray[T ~int64](b []byte) (Array[T], error) {
-	field := func(i int) uint32 { return binary.BigEndian.Uint32(b[4*i:]) }
+	field := func(i int) uint32 { return binary.BigEndian.Uint32(b[4*i:]) } // field i of the head
 	if len(b) == emptyHead && field(0) == 0 {
 		return Array[T]{}, nil
 	}
@@ -199,8 +219,8 @@ func binaryArrayError(b []byte) error {
 	return &parseError{"Array.Scan", string(b), "want one dimension of integers without NULL"}
 }
 
-// integerSize returns the number of bytes of an integer type, given by its OID, or 0
-// for other types.
+// integerSize returns the number of bytes of an integer type, or 0 for other types. oid is
+// PostgreSQL's number of the type.
 func integerSize(oid uint32) int {
 	switch oid {
 	case 20: // bigint
@@ -213,11 +233,11 @@ func integerSize(oid uint32) int {
 	return 0
 }
 
-// bigEndian reads a signed integer of at most 8 bytes.
+// bigEndian returns the signed integer of up to 8 bytes, the highest byte first.
 func bigEndian(b []byte) (n int64) {
 	for _, c := range b {
 		n = n<<8 | int64(c)
 	}
 	unused := 64 - 8*len(b)
-	return n << unused >> unused // extends the sign
+	return n << unused >> unused // copies the sign bit of b to the unused high bits
 }

@@ -20,30 +20,30 @@ var (
 // which people mix up. The alphabet is Flickr's, with digits before lower case before
 // upper case, as in github.com/bwmarrin/snowflake. A negative ID is written as a minus
 // sign and its absolute value.
-func (id ID) Base58() string { return id.format(base58Digits) }
+func (id ID) Base58() string { return id.formatBase(base58Digits) }
 
 // ParseBase58 reads the text of [ID.Base58]. Upper and lower case differ. A minus
 // sign, a number above [math.MaxInt64], a leading 1, which is the digit zero, and
 // the empty string are errors, as is any other text; the error quotes s. The ID is
 // zero if the error is not nil.
-func ParseBase58(s string) (ID, error) { return base58.parse("ParseBase58", s) }
+func ParseBase58(s string) (ID, error) { return base58.parseShortest("ParseBase58", s) }
 
 // Base62 returns the ID in base 62, in at most 11 characters: digits before upper
 // case before lower case. A negative ID is written as a minus sign and its absolute
 // value.
-func (id ID) Base62() string { return id.format(base62Digits) }
+func (id ID) Base62() string { return id.formatBase(base62Digits) }
 
 // ParseBase62 reads the text of [ID.Base62]. Upper and lower case differ. A minus
 // sign, a number above [math.MaxInt64], a leading zero and the empty string are
 // errors, as is any other text; the error quotes s. The ID is zero if the error is
 // not nil.
-func ParseBase62(s string) (ID, error) { return base62.parse("ParseBase62", s) }
+func ParseBase62(s string) (ID, error) { return base62.parseShortest("ParseBase62", s) }
 
-// format returns the ID in the base that has these digits. It is short enough for the
-// compiler to inline it into its callers, where the base is a constant and a division
-// becomes a multiplication.
-func (id ID) format(digits string) string {
-	var buf [12]byte // 11 digits in base 58 and above, and a sign
+// formatBase returns the ID in base len(digits), in which digits[n] is the digit of value n.
+// It is short enough for the compiler to inline it into its callers, where the base is a
+// constant and a division becomes a multiplication.
+func (id ID) formatBase(digits string) string {
+	var buf [12]byte // a sign and 11 digits, which suffice in base 58 and above; filled from the end
 	i := len(buf)
 	base := uint64(len(digits))
 	for n := id.magnitude(); ; n /= base {
@@ -60,16 +60,17 @@ func (id ID) format(digits string) string {
 	return string(buf[i:])
 }
 
-// base32Len is the number of characters for 63 bits at 5 bits each. Two of the 65 bits
-// are unused, so the first character is at most 7.
+// base32Len is the number of characters of an ID in base 32. Each of the 13 characters has 5
+// bits, which makes 65 bits. An ID has 63 bits, so the first character of an ID is at most 7.
 const base32Len = 13
 
 const base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 var base32 = newBase32()
 
-// newBase32 returns the alphabet of Crockford's base 32, in which lower case, and the
-// letters that people mix up with digits, have values too.
+// newBase32 returns the alphabet by which ParseBase32 reads Crockford's base 32. Lower case has
+// the same values as upper case. The letters that people mix up with digits have values too: I
+// and L are 1, and O is 0.
 func newBase32() *alphabet {
 	a := newAlphabet(base32Digits)
 	for value, c := range strings.ToLower(base32Digits) {
@@ -89,7 +90,7 @@ func newBase32() *alphabet {
 func (id ID) Base32() string {
 	var buf [1 + base32Len]byte
 	n := id.magnitude()
-	for i := base32Len; i > 0; i-- {
+	for i := base32Len; i > 0; i-- { // from the last character to the first, 5 bits each
 		buf[i] = base32Digits[n&31]
 		n >>= 5
 	}
@@ -111,20 +112,20 @@ func ParseBase32(s string) (ID, error) {
 	if len(s) != base32Len {
 		return 0, &parseError{fn, s, "length " + strconv.Itoa(len(s)) + ": want 13 characters"}
 	}
-	return base32.value(fn, s)
+	return base32.parseDigits(fn, s)
 }
 
-// An alphabet maps each byte to its value as a digit of a base. It does not change
-// after it is made.
+// An alphabet is the digits of a base, for parsing. It does not change after it is made.
 type alphabet struct {
 	base   uint64
-	values [256]byte
+	values [256]byte // the value of each byte as a digit, or notDigit
 }
 
 // notDigit is the value of a byte that is not a digit. It is larger than every base.
 const notDigit = 0xff
 
-// newAlphabet returns the alphabet of these digits, in the order of their values.
+// newAlphabet returns the alphabet of base len(digits), in which digits[n] is the digit of
+// value n.
 func newAlphabet(digits string) *alphabet {
 	a := &alphabet{base: uint64(len(digits))}
 	for i := range a.values {
@@ -136,22 +137,24 @@ func newAlphabet(digits string) *alphabet {
 	return a
 }
 
-// parse parses the shortest form of a number. fn is the calling function, for errors.
-func (a *alphabet) parse(fn, s string) (ID, error) {
+// parseShortest parses a number without leading zeros, so that two different texts are never
+// the same ID. fn is the name of the calling function, for errors.
+func (a *alphabet) parseShortest(fn, s string) (ID, error) {
 	if s == "" {
 		return 0, &parseError{fn, s, "empty: " + a.want()}
 	}
 	if a.values[s[0]] == 0 && len(s) > 1 {
 		return 0, &parseError{fn, s, "leading " + strconv.QuoteRune(rune(s[0])) + ", which is the digit zero: want the shortest form"}
 	}
-	return a.value(fn, s)
+	return a.parseDigits(fn, s)
 }
 
-// value parses a number, with or without leading zeros. fn is the calling function, for
+// parseDigits parses a number, with or without leading zeros. It rejects bytes that are not
+// digits, and numbers above [math.MaxInt64]. fn is the name of the calling function, for
 // errors.
-func (a *alphabet) value(fn, s string) (ID, error) {
+func (a *alphabet) parseDigits(fn, s string) (ID, error) {
 	var n uint64
-	limit := math.MaxInt64 / a.base
+	limit := math.MaxInt64 / a.base // a larger n times the base is out of range
 	for i := range len(s) {
 		digit := a.values[s[i]]
 		if digit == notDigit {
@@ -168,7 +171,7 @@ func (a *alphabet) value(fn, s string) (ID, error) {
 	return ID(n), nil
 }
 
-// want returns the part of an error that names the digits.
+// want returns the end of an error, for example "want digits of base 58 only".
 func (a *alphabet) want() string {
 	return "want digits of base " + strconv.FormatUint(a.base, 10) + " only"
 }

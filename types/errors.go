@@ -12,20 +12,22 @@ const outOfRange = "out of range: want at most 9223372036854775807"
 // megabytes does not become a log line of megabytes.
 const maxQuoted = 64
 
-// A parseError says which function rejected which input, and why. It is not exported,
+// A parseError is the error of a function that rejected its input. It is not exported,
 // because callers do not need to distinguish the reasons.
 type parseError struct {
-	fn  string // the function
+	fn  string // the name of the function, such as "ParseID"
 	in  string // its input
 	msg string // the reason
 }
 
+// Error returns the function, the input and the reason, for example types: ParseID("007"):
+// leading zero: want the shortest form.
 func (e *parseError) Error() string {
 	return "types: " + e.fn + "(" + quote(e.in) + "): " + e.msg
 }
 
-// quote returns s in quotation marks. If s is long, it returns its beginning and its
-// length.
+// quote returns s in quotation marks. If s is longer than maxQuoted, it returns the beginning
+// of s and its length.
 func quote(s string) string {
 	if len(s) <= maxQuoted {
 		return strconv.Quote(s)
@@ -33,7 +35,8 @@ func quote(s string) string {
 	return strconv.Quote(s[:maxQuoted]) + "... of " + strconv.Itoa(len(s)) + " bytes"
 }
 
-// unexpected describes the character at offset i of s, for errors.
+// unexpected describes the character at offset i of s for an error, for example "unexpected 'x'
+// at offset 3".
 func unexpected(s string, i int) string {
 	r, _ := utf8.DecodeRuneInString(s[i:])
 	return "unexpected " + strconv.QuoteRune(r) + " at offset " + strconv.Itoa(i)

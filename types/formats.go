@@ -31,11 +31,11 @@ const (
 func (id ID) MarshalCBOR() ([]byte, error) {
 	major, n := byte(cborUnsigned), uint64(id)
 	if id < 0 {
-		major, n = cborNegative, ^n // -1-id
+		major, n = cborNegative, ^n // CBOR writes a negative integer as -1-id, which is ^id
 	}
 
-	// The low bits of the first byte are the number if it is below 24, or tell how many
-	// bytes of the number follow: 24 one, 25 two, 26 four, 27 eight.
+	// The low five bits of the first byte are the number itself if it is below 24. Otherwise
+	// 24, 25, 26 and 27 mean that the number follows in 1, 2, 4 or 8 bytes.
 	b := append(make([]byte, 0, 9), major<<5)
 	switch {
 	case n < 24:
@@ -67,15 +67,15 @@ func (id *ID) UnmarshalCBOR(b []byte) (err error) {
 	return err
 }
 
-// parseCBOR parses a data item that is an integer, or a string of text or bytes. fn is the
-// calling function, for errors.
+// parseCBOR parses a data item that is an integer, or decimal digits in a string of text or
+// bytes. fn is the name of the calling function, for errors.
 func parseCBOR(fn string, b []byte) (ID, error) {
 	major, n, content, ok := cborHead(b)
 	switch integer := ok && n <= math.MaxInt64 && len(content) == 0; {
 	case integer && major == cborUnsigned:
 		return ID(n), nil
 	case integer && major == cborNegative:
-		return ID(^n), nil // -1-n
+		return ID(^n), nil // CBOR writes a negative integer as n = -1-id
 	case ok && (major == cborBytes || major == cborText) && n == uint64(len(content)):
 		return parseDecimal(fn, content)
 	}
@@ -85,7 +85,7 @@ func parseCBOR(fn string, b []byte) (ID, error) {
 // cborHead splits a data item into its head and its content. The head has the major type
 // and a number n, which is the value of an integer or the length of a string. The low five
 // bits of the first byte are n if they are below 24. Otherwise 24 to 27 mean that n follows,
-// in 1, 2, 4 or 8 bytes. cborHead returns false if the head is cut off or has no number.
+// in 1, 2, 4 or 8 bytes. ok is false if the head is cut off or has no number.
 func cborHead(b []byte) (major byte, n uint64, content []byte, ok bool) {
 	if len(b) == 0 {
 		return 0, 0, nil, false
@@ -94,7 +94,7 @@ func cborHead(b []byte) (major byte, n uint64, content []byte, ok bool) {
 	if info < 24 {
 		return major, uint64(info), b[1:], true
 	}
-	size := 1 << (info - 24)
+	size := 1 << (info - 24) // bytes of n
 	if info > 27 || len(b) < 1+size {
 		return 0, 0, nil, false
 	}
@@ -136,7 +136,8 @@ var (
 	_ encoding.BinaryUnmarshaler = (*ID)(nil)
 )
 
-// AppendBinary appends the text of [ID.String] to b. The error is always nil.
+// AppendBinary appends the result of [ID.MarshalBinary], which is decimal text, to b. The error
+// is always nil.
 func (id ID) AppendBinary(b []byte) ([]byte, error) { return id.AppendText(b) }
 
 // MarshalBinary returns the text of [ID.String]; the error is always nil. Clients of

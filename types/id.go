@@ -21,7 +21,8 @@ func (id ID) IsZero() bool { return id == 0 }
 // greater. It can be used with [slices.SortFunc] as types.ID.Compare.
 func (id ID) Compare(other ID) int { return cmp.Compare(id, other) }
 
-// magnitude returns the absolute value, which a uint64 can hold for every int64.
+// magnitude returns the absolute value. It is a uint64, because the absolute value of the
+// lowest int64 does not fit into an int64.
 func (id ID) magnitude() uint64 {
 	if id < 0 {
 		return -uint64(id)

@@ -16,8 +16,9 @@ var _ json.Unmarshaler = (*ID)(nil)
 // As encoding/json requires, null does not change the ID. The ID is zero after an
 // error.
 func (id *ID) UnmarshalJSON(b []byte) error {
-	// Nearly every ID is a string of 16 to 19 digits between two quotation marks, so parse
-	// that without a call.
+	// Nearly every ID is a string of 16 to 19 digits between two quotation marks. Parse such a
+	// string here, without a call: eight digits at once, another eight, and the rest one by one.
+	// If anything is wrong, unmarshalSlow parses it again and returns the error.
 	if n := len(b); n >= 16+2 && n <= maxDigits+2 && b[0] == '"' && b[n-1] == '"' && b[1] != '0' {
 		digits := b[1 : n-1]
 		first, second := eightFrom(digits), eightFrom(digits[8:])

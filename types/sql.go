@@ -57,8 +57,9 @@ func (id *ID) Scan(src any) (err error) {
 	return err
 }
 
-// scanKind reads other integers, named types and pointers. Drivers do not return these,
-// but GORM, its serializers and ent's generated code pass them to Scan.
+// scanKind reads a value of a type that Scan does not list: another integer, a named integer or
+// string, or a pointer to a value that Scan accepts. Drivers do not return these, but GORM, its
+// serializers and ent's generated code pass them to Scan.
 func (id *ID) scanKind(v reflect.Value) error {
 	switch {
 	case v.CanInt():
@@ -83,7 +84,8 @@ func scanText[T stringOrBytes](s T) (ID, error) {
 	return parseStored("ID.Scan", s)
 }
 
-// parseStored parses the decimal text of any int64. fn is the calling function, for
+// parseStored parses the decimal text of any int64, which may have a minus sign and leading
+// zeros, because stored data must stay readable. fn is the name of the calling function, for
 // errors.
 func parseStored[T stringOrBytes](fn string, s T) (ID, error) {
 	n, err := strconv.ParseInt(string(s), 10, 64)
@@ -108,20 +110,23 @@ var (
 	_ schema.CreateClausesInterface = ID(0)
 )
 
-// columnKind is the type of a field without a type in its tag. It is not GORM's own "int",
-// because GORM makes a primary key of that kind auto-increment.
+// columnKind is the data type of an ID field in GORM's schema, unless the field's tag has a
+// type. It is not GORM's own "int", because GORM makes a primary key of that type
+// auto-increment.
 const columnKind = "bigint"
 
-// GormDataType returns the kind of column for GORM, "bigint".
+// GormDataType returns the data type of the field in GORM's schema, "bigint". GORM does not make
+// a primary key of this type auto-increment. The type of the column is the result of
+// [ID.GormDBDataType].
 func (ID) GormDataType() string { return columnKind }
 
 // GormDBDataType returns the type of the column that GORM's migrator creates. It is
 // integer in SQLite, where a primary key of exactly this type is the table's row number
 // and needs no second index, and BIGINT in all other databases.
 //
-// It leaves the type to GORM in three cases: if the field's own gorm tag has a type, if
-// the field is a foreign key, which has the type of the key that it refers to, and if
-// the tag autoIncrement lets the database assign the key.
+// It returns "", which leaves the type to GORM, in three cases: if the field's own gorm tag
+// has a type, if the field is a foreign key, to which GORM gives the type of the key that it
+// refers to, and, except in SQLite, if the tag autoIncrement lets the database assign the key.
 func (ID) GormDBDataType(db *gorm.DB, field *schema.Field) string {
 	if field != nil && (field.TagSettings["TYPE"] != "" || field.DataType != columnKind) {
 		return ""
@@ -149,11 +154,13 @@ func (ID) CreateClauses(field *schema.Field) []clause.Interface {
 	return guard.Clauses(field)
 }
 
-// hideNil makes GORM see no value, rather than a nil pointer, in a field that is a
-// pointer to an ID. GORM calls Value on the pointer when it collects the columns of a
-// foreign key of several columns, and Value needs an ID. hideNil may change the field,
-// because GORM has already set the field's functions and does not share the schema with
-// another goroutine yet.
+// hideNil makes field.ValueOf, by which GORM reads a field that is a *ID, return nil instead of
+// a nil *ID. GORM would call Value on the nil *ID when it collects the columns of a foreign key
+// of several columns, and that call would panic. hideNil leaves a field with a serializer
+// unchanged, because its ValueOf returns the serializer's value, which is never a nil *ID.
+//
+// hideNil may change the field, because GORM calls CreateClauses while it parses the schema,
+// after it has set ValueOf and before another goroutine can use the schema.
 func hideNil(field *schema.Field) {
 	valueOf := field.ValueOf
 	if field.FieldType.Kind() != reflect.Pointer || field.Serializer != nil || valueOf == nil {

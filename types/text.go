@@ -9,8 +9,8 @@ func ParseID(s string) (ID, error) {
 	return parseDecimal("ParseID", s)
 }
 
-// MustParseID is [ParseID] for constants in programs and tests. It panics if ParseID
-// returns an error.
+// MustParseID returns the ID that [ParseID] reads from s, and panics if s is not an ID. Use it
+// for constants in programs and tests.
 func MustParseID(s string) ID {
 	id, err := ParseID(s)
 	if err != nil {
@@ -23,7 +23,7 @@ func MustParseID(s string) ID {
 // starts with a minus sign, which ParseID refuses.
 func (id ID) String() string {
 	var d decimal
-	return string(d[d.setID(id):])
+	return string(d[d.setID(id):]) // setID returns where the text begins
 }
 
 var (
@@ -35,7 +35,7 @@ var (
 // AppendText appends the text of [ID.String] to b. The error is always nil.
 func (id ID) AppendText(b []byte) ([]byte, error) {
 	var d decimal
-	return append(b, d[d.setID(id):]...), nil
+	return append(b, d[d.setID(id):]...), nil // setID returns where the text begins
 }
 
 // MarshalText returns the text of [ID.String]; the error is always nil. It makes an ID
@@ -45,7 +45,7 @@ func (id ID) AppendText(b []byte) ([]byte, error) {
 // result, which takes longer than writing the ID.
 func (id ID) MarshalText() ([]byte, error) {
 	var d decimal
-	return d[d.setID(id):], nil
+	return d[d.setID(id):], nil // setID returns where the text begins
 }
 
 // UnmarshalText reads b as [ParseID] does. The ID is zero after an error.

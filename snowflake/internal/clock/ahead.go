@@ -23,9 +23,10 @@ type jumpObserver struct {
 }
 
 // agrees reports whether the difference between the wall clock and the elapsed time has
-// stayed the same for [Agreement]. It compares with the beginning of the agreement only,
-// so that two comparisons suffice, however far apart they are. If there is no beginning
-// yet, or if the difference has changed, an agreement begins with this comparison.
+// stayed the same for [Agreement]. wall is counted from the epoch. agrees compares with the
+// beginning of the agreement only, so that two comparisons suffice, however far apart they are.
+// If no agreement has begun yet, or if the difference has changed, an agreement begins with this
+// comparison.
 func (a *jumpObserver) agrees(wall, elapsed time.Duration) bool {
 	passed, skew := elapsed-a.since, wall-elapsed
 	if !a.begun || (skew-a.skew).Abs() > maxApart+passed/1000 {
@@ -35,9 +36,10 @@ func (a *jumpObserver) agrees(wall, elapsed time.Duration) bool {
 	return passed >= Agreement
 }
 
-// elapsedByWall returns the elapsed time of a clock without a monotonic clock, derived
-// from the wall clock alone. If such a clock is read rarely, it moves in large steps.
-// Therefore a step forward of up to the limit counts as time passing.
+// elapsedByWall returns an elapsed time for agrees if there is no monotonic clock, because a test
+// or a source supplies the wall clock. It is the sum of the steps forward of the wall clock since
+// its jump, without steps larger than limit. A smaller step counts as time that has passed, even
+// if it is hours, because a clock that is read rarely moves in large steps.
 func (a *jumpObserver) elapsedByWall(wall, limit time.Duration) time.Duration {
 	if step := wall - a.wall; a.begun && step > 0 && step <= limit {
 		a.steps += step

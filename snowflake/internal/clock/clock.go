@@ -59,7 +59,7 @@ type Clock struct {
 	// reading of Reconfirm, so that a step is unnoticed for no longer than otherwise.
 	base    atomic.Int64 // logical time at elapsed zero, in nanoseconds since the epoch
 	trusted atomic.Int64 // elapsed time until which the last comparison is trusted, or neverTrusted
-	Tick    uint64       // nanoseconds
+	Tick    uint64       // length of a tick in nanoseconds
 	Start   time.Time    // on the machine's clock; elapsed time is [time.Since] Start
 
 	epoch     time.Time
@@ -69,9 +69,9 @@ type Clock struct {
 	// Uncompared is how long a comparison is trusted, normally MaxUncompared. Skewed is
 	// nil, except in tests. Tests set both before the clock is used.
 	Uncompared time.Duration
-	Skewed     func() time.Duration // see Skew
+	Skewed     func() time.Duration // returns the error of the wall clock; see Skew
 
-	Scripted bool // not the machine's clock; it is compared at every call, and never slept on for long
+	Scripted bool // not the machine's clock; compared at every call, and read each millisecond of a wait
 	maxJump  time.Duration
 	wallOnly bool    // elapsed time is derived from the wall clock, because Config.Wall is given
 	Read     Reading // reads both clocks
@@ -94,7 +94,8 @@ type wakeup struct {
 	due  time.Duration // when the leader will broadcast, in elapsed time
 }
 
-// Init starts the clock. It must not be copied afterwards.
+// Init starts the clock, at a logical time that is the wall clock's time. The clock must not be
+// copied afterwards.
 func (c *Clock) Init(config Config) {
 	c.epoch = config.Epoch
 	c.epochUnix = config.Epoch.UnixNano()
@@ -108,24 +109,26 @@ func (c *Clock) Init(config Config) {
 	c.Read = config.Read
 	c.maxJump = config.MaxJump
 	switch {
-	case c.Read != nil: // as it is
+	case c.Read != nil: // the function of the config
 	case config.Wall != nil:
 		c.wallOnly = true
 		c.Read = deriveElapsed(config.Wall, 20*config.Tick) // snowflake.WithClock documents the 20 ticks
 	default:
-		c.Read = c.machine
+		c.Read = c.readMachine
 	}
 	wall, elapsed := c.Read()
-	c.base.Store(int64(wall.Sub(c.epoch) - elapsed))
+	c.base.Store(int64(wall.Sub(c.epoch) - elapsed)) // so that base + elapsed is the wall clock's time
 }
 
-// machine reads both clocks of the machine by one call, so that they belong together.
-func (c *Clock) machine() (wall time.Time, elapsed time.Duration) {
+// readMachine reads both clocks of the machine by one call of time.Now, so that they belong
+// together. Round(0) removes the monotonic reading from the wall clock.
+func (c *Clock) readMachine() (wall time.Time, elapsed time.Duration) {
 	now := time.Now()
 	return now.Round(0).Add(c.Skew()), now.Sub(c.Start)
 }
 
-// Skew returns the error that a test adds to the machine's wall clock, normally zero.
+// Skew returns the error that a test adds to the machine's wall clock, to simulate a wrong or
+// stepping clock. Outside of tests it is zero.
 func (c *Clock) Skew() time.Duration {
 	if c.Skewed == nil {
 		return 0
@@ -133,10 +136,12 @@ func (c *Clock) Skew() time.Duration {
 	return c.Skewed()
 }
 
-// deriveElapsed returns a Reading that derives elapsed time from the wall clock, for a
-// clock that a test supplies. A step forward of at most small counts as time passing,
-// unless it only makes up for a small step back before. A larger step is a step of the
-// clock, in which no time passes.
+// deriveElapsed returns a Reading that derives elapsed time from the wall clock wall, for a
+// clock that a test or a source supplies, because such a clock has no monotonic clock. If the
+// wall clock has moved forward by at most small since the last reading, this much time has
+// passed. A larger step forward, and a step back, is a step of the clock, in which no time
+// passes. After a step back of at most small, time stands still until the clock has made up for
+// it.
 func deriveElapsed(wall func() time.Time, small time.Duration) Reading {
 	var (
 		mu      sync.Mutex
@@ -163,7 +168,8 @@ func deriveElapsed(wall func() time.Time, small time.Duration) Reading {
 	}
 }
 
-// elapsed reads the monotonic clock only, which is cheap.
+// elapsed returns the time since the clock's start. On the machine's clock it reads only the
+// monotonic clock, which takes less time than c.Read.
 func (c *Clock) elapsed() time.Duration {
 	if c.Scripted {
 		_, elapsed := c.Read()
@@ -174,20 +180,21 @@ func (c *Clock) elapsed() time.Duration {
 
 // A Moment is one reading of a clock.
 type Moment struct {
-	Logical time.Duration // since the epoch
-	elapsed time.Duration // at the same instant
+	Logical time.Duration // logical time, since the epoch
+	elapsed time.Duration // elapsed time at the same instant
 }
 
-// Now reads the clock.
+// Now returns the present moment. It does not read the machine's wall clock.
 func (c *Clock) Now() Moment {
 	base, elapsed := time.Duration(c.base.Load()), c.elapsed()
 	return Moment{base + elapsed, elapsed}
 }
 
-// TickAt returns the tick of a logical time.
+// TickAt returns the tick of a logical time. A time before the epoch is in tick zero.
 func (c *Clock) TickAt(logical time.Duration) uint64 { return uint64(max(0, logical)) / c.Tick }
 
-// Until returns how long it takes, by logical time, until the tick begins.
+// Until returns how long it takes, by logical time, until the tick begins. It is negative if the
+// tick has begun before.
 func (c *Clock) Until(tick uint64) time.Duration {
 	if tick > math.MaxInt64/c.Tick { // the start of the tick is beyond the range of a Duration
 		return math.MaxInt64

@@ -7,55 +7,61 @@ import "time"
 // was stepped back.
 const readingNoise = 50 * time.Microsecond
 
-// Base returns logical time at elapsed zero.
+// Base returns the logical time at the clock's start. Logical time is Base plus the elapsed time.
 func (c *Clock) Base() time.Duration { return time.Duration(c.base.Load()) }
 
-// Trusts reports whether the last comparison is trusted at an elapsed time.
+// Trusts reports whether the last comparison of the clocks is still trusted. elapsed is the
+// present time since the clock's start.
 func (c *Clock) Trusts(elapsed time.Duration) bool { return int64(elapsed) < c.trusted.Load() }
 
-// Due reports whether the clocks have to be compared again at the moment, because the last
-// comparison is no longer trusted.
+// Due reports whether the clocks have to be compared again, because the last comparison is no
+// longer trusted at the moment at.
 func (c *Clock) Due(at Moment) bool { return !c.Trusts(at.elapsed) }
 
-// Trust marks the last comparison as trusted until it is MaxUncompared old. The caller
-// holds the lock.
+// Trust marks the last comparison as trusted until it is [MaxUncompared] old, or as old as a test
+// has set in c.Uncompared. The caller holds the lock.
 func (c *Clock) Trust() { c.trustUntil(c.comparedAt + c.Uncompared) }
 
 // Distrust makes the next call compare the clocks.
 func (c *Clock) Distrust() { c.trustUntil(0) }
 
-// trustUntil sets the end of the trust, unless the clock's comparisons are never trusted.
+// trustUntil sets the elapsed time until which the last comparison is trusted. It does nothing if
+// the clock's comparisons are never trusted.
 func (c *Clock) trustUntil(elapsed time.Duration) {
 	if c.trusted.Load() != neverTrusted {
 		c.trusted.Store(int64(elapsed))
 	}
 }
 
-// Reconfirm compares the clocks without the lock. If the wall clock has not stepped,
-// and no offset is left of an earlier step, it marks the comparison as trusted, and
-// returns the logical time and true.
+// Reconfirm compares the clocks without the lock, in the common case that the wall clock has not
+// stepped. It then marks the comparison as trusted, and returns the logical time and true. It
+// returns false if the clocks differ, if an offset is left of an earlier step, or if comparisons
+// are never trusted. The caller then has to call Compare.
 func (c *Clock) Reconfirm() (logical uint64, ok bool) {
 	if c.trusted.Load() == neverTrusted || c.offset.Load() != 0 {
 		return 0, false
 	}
 	base, now := c.Base(), time.Now()
 	elapsed, wall := now.Sub(c.Start), time.Duration(now.UnixNano()-c.epochUnix)+c.Skew()
+
+	// Return false if the wall clock is behind by the noise or more. If it is ahead, the unsigned
+	// difference is huge.
 	if logical = uint64(base + elapsed); logical-uint64(wall) >= uint64(readingNoise) {
-		return 0, false // the wall clock is behind by the noise or more, or ahead, because then the unsigned difference is huge
+		return 0, false
 	}
 	c.trusted.Store(int64(elapsed + c.Uncompared))
 	return logical, true
 }
 
-// Compare compares logical time with the wall clock, and returns the wall clock's time.
-// It follows a step forward at once, or once the new time is believed, because the
-// machine was suspended, or its clock was corrected. It only records a step back. It
-// returns the remaining offset, which is negative if the wall clock is behind. The
-// caller holds the lock.
+// Compare compares logical time with the wall clock, and returns the wall clock's time. If the
+// wall clock is ahead, because the machine was suspended or its clock was corrected, logical time
+// follows it. After a step forward of more than MaxJump it follows only once the new time is
+// believed. Compare only records a step back. offset is the wall clock minus logical time that
+// remains. It is negative if the wall clock is behind. The caller holds the lock.
 func (c *Clock) Compare() (wall time.Time, offset time.Duration) {
 	wall, elapsed, offset := c.measure()
 	c.comparedAt = elapsed
-	if c.believes(wall, elapsed, offset) && offset > 0 {
+	if c.believes(wall, elapsed, offset) && offset > 0 { // believes comes first, because it records a jump
 		c.base.Add(int64(offset))
 		offset = 0
 	}
@@ -63,11 +69,12 @@ func (c *Clock) Compare() (wall time.Time, offset time.Duration) {
 	return wall, offset
 }
 
-// measure reads both clocks. If they differ, it repeats the reading up to twice and
-// returns the reading with the smallest offset, because the process may have been paused
-// between the two clocks. The wall clock is read first, so that a pause can only make the
-// wall clock seem behind. Therefore measure ignores a small negative offset, but no
-// positive offset.
+// measure reads both clocks, and returns the wall clock, the elapsed time, and the offset, which
+// is the wall clock minus logical time. If the clocks differ, it repeats the reading up to twice
+// and returns the reading with the smallest offset, because the process may have been paused
+// between reading the two clocks. The wall clock is read first, so that a pause can only make
+// the wall clock seem behind. Therefore measure returns 0 for a small negative offset, but not
+// for a positive offset. It reads a scripted clock once, because a test sets exact times.
 func (c *Clock) measure() (wall time.Time, elapsed, offset time.Duration) {
 	for i := range 3 {
 		w, e := c.Read()
@@ -85,9 +92,9 @@ func (c *Clock) measure() (wall time.Time, elapsed, offset time.Duration) {
 	return wall, elapsed, offset
 }
 
-// countStepBack counts a step back of at least a tick, which has changed the offset from
-// before to now. A wall clock that was ahead before counts as one that agreed with
-// logical time, so that its return is not a step back.
+// countStepBack counts a step back of the wall clock, if it is at least a tick. before and now are
+// the offsets of the comparisons before and after the step. If the wall clock was ahead before,
+// countStepBack takes the offset before as 0, so that the end of a jump is not a step back.
 func (c *Clock) countStepBack(before, now time.Duration) {
 	back := min(before, 0) - now
 	if back < time.Duration(c.Tick) {
@@ -101,9 +108,10 @@ func (c *Clock) countStepBack(before, now time.Duration) {
 // comparison. It is negative if the wall clock was behind.
 func (c *Clock) Offset() time.Duration { return time.Duration(c.offset.Load()) }
 
-// Follow moves logical time to the wall clock by the offset that Compare returned, and
-// then calls commit, which makes the commits of calls fail that have read the time before.
-// If commit returns false, Follow undoes the move. The caller holds the lock.
+// Follow moves logical time to the wall clock by the offset that Compare returned, which is a
+// step back. Calls that have read the time before the move must not issue IDs with it. Therefore
+// Follow then calls commit, which makes such calls fail. If commit returns false, because it
+// could not do so, Follow undoes the move. The caller holds the lock.
 func (c *Clock) Follow(offset time.Duration, commit func() bool) {
 	c.base.Add(int64(offset))
 	if !commit() {
@@ -134,16 +142,17 @@ func (c *Clock) StepsBack() (steps uint64, largest time.Duration) {
 }
 
 // believes reports whether logical time may follow the wall clock, which is ahead by
-// the offset. It may if the offset is at most MaxJump. Otherwise it may once the wall clock
-// has kept its new time for [Agreement], compared with the monotonic clock.
+// the offset. It may if the offset is at most MaxJump, or negative. Otherwise it may once the
+// wall clock has run at the rate of the monotonic clock for [Agreement] since its jump. For that,
+// believes records each comparison in c.jump.
 func (c *Clock) believes(wall time.Time, elapsed, offset time.Duration) bool {
 	if offset <= c.maxJump {
 		c.jump = jumpObserver{}
 		return true
 	}
-	since := wall.Sub(c.epoch)
-	if c.wallOnly {
-		elapsed = c.jump.elapsedByWall(since, c.maxJump)
+	sinceEpoch := wall.Sub(c.epoch)
+	if c.wallOnly { // there is no monotonic clock to compare with
+		elapsed = c.jump.elapsedByWall(sinceEpoch, c.maxJump)
 	}
-	return c.jump.agrees(since, elapsed)
+	return c.jump.agrees(sinceEpoch, elapsed)
 }
