@@ -28,8 +28,8 @@ func Models(db *gorm.DB, set *model.Set, models ...any) error {
 	for _, m := range models {
 		errs = append(errs, c.checkModel(m)...)
 	}
-	// Only now all foreign keys are known, which are not checked as untagged columns
-	// again.
+	// Only now are all foreign keys known. checkUntagged skips these, because checkModel has
+	// checked them.
 	for _, s := range c.schemas {
 		errs = append(errs, c.checkUntagged(s)...)
 		for _, rel := range model.Relations(s) {
@@ -103,9 +103,10 @@ func (c *checker) checkDeletedAt(s *schema.Schema) error {
 }
 
 // checkColumn checks a tagged column in its table or, if the table does not exist, in the
-// model.
+// model. It returns an error if the column cannot hold the keys, or if the database assigns
+// the keys itself.
 func (c *checker) checkColumn(column *model.Column) []error {
-	live, err := c.findColumn(column)
+	live, err := c.findColumn(column) // the column as the database describes it, or nil
 	errs := []error{checkDeclaredAssigned(column), err}
 	widthErr := c.checkHolds(column, live, func(text string) error { return columnError(column, text) })
 	errs = append(errs, widthErr)
@@ -114,7 +115,7 @@ func (c *checker) checkColumn(column *model.Column) []error {
 	}
 	errs = append(errs, c.checkLiveAssigned(column, live))
 	c.warnOfRowid(column, live)
-	if widthErr == nil { // otherwise the fix for the width also ends the padding
+	if widthErr == nil { // the fix for a wrong width also ends the padding
 		errs = append(errs, checkPadding(c.db, column, live))
 	}
 	return errs
@@ -124,20 +125,21 @@ func (c *checker) checkColumn(column *model.Column) []error {
 // keys. If such a column is too narrow, a server that is not strict truncates an ID.
 func (c *checker) checkUntagged(s *schema.Schema) (errs []error) {
 	for _, f := range s.Fields {
-		// A field that has no column, or whose column another field has, is known too.
-		known := model.IsTagged(f) || s.FieldsByDBName[f.DBName] != f || c.foreign[f]
-		if known || !model.IsID(f.IndirectFieldType) || f.Serializer != nil || !f.Creatable && !f.Updatable {
+		// hasColumn is not set if the field has no column, or if another field shadows it.
+		hasColumn := s.FieldsByDBName[f.DBName] == f
+		isChecked := model.IsTagged(f) || c.foreign[f]
+		if !hasColumn || isChecked || !model.IsID(f.IndirectFieldType) || f.Serializer != nil || !f.Creatable && !f.Updatable {
 			continue
 		}
 		column := model.NewColumn(f)
-		column.Kind, _ = model.KindOf(f.FieldType) // knows each form of an ID
+		column.Kind, _ = model.KindOf(f.FieldType) // returns no error for a types.ID or a pointer to it
 		errs = append(errs, c.checkUntaggedColumn(column))
 	}
 	return errs
 }
 
 // checkUntaggedColumn checks an untagged column of an ID in its table or, while the table
-// does not exist, in the model. A table may still lack the column.
+// does not exist, in the model. It accepts a table that still lacks the column.
 func (c *checker) checkUntaggedColumn(column *model.Column) error {
 	t, text := c.readTable(column.Field.Schema.Table), ""
 	live := t.find(c.db.Name(), column.Field.DBName)
@@ -170,12 +172,13 @@ func (c *checker) checkReference(ref model.Reference) error {
 	if err := stmt.Parse(reflect.New(ref.Key.Field.Schema.ModelType).Interface()); err != nil {
 		return fmt.Errorf("gormflake: check model %s: %w", ref.Foreign.Schema.Name, err)
 	}
+	// blame returns an error that names the foreign key.
 	blame := func(text string) error { return fmt.Errorf("gormflake: %w", ref.Error(text)) }
 	foreign := model.NewColumn(ref.Foreign)
 	foreign.Serial = ref.Key.Serial
 	var err error
 	if foreign.Kind, err = model.KindOf(ref.Foreign.FieldType); err != nil {
-		return nil // the field's type has its own Scan, which accepts the key, or ref.Err would be set
+		return nil // the field's type has its own Scan, which accepts the key, because ref.Err is nil
 	}
 	if foreign.Serial != nil {
 		if err := ref.Key.CheckWidth(ref.Foreign); err != nil {
@@ -192,9 +195,10 @@ func (c *checker) checkReference(ref model.Reference) error {
 	return nil
 }
 
-// checkHolds returns an error if the column cannot hold every ID, because it is too
-// narrow, or because the server also finds rows with other IDs when it compares the
-// column with an ID. blame makes an error of the reason.
+// checkHolds returns an error if the column cannot hold every ID because it is too narrow. It
+// also returns an error if a query for an ID finds rows with other IDs too, because MySQL
+// compares a text column with a number as floating point. blame returns an error with the
+// reason text.
 func (c *checker) checkHolds(column *model.Column, live *liveColumn, blame func(text string) error) error {
 	if text := c.inexactReason(column, live); text != "" {
 		return blame(text)
@@ -204,7 +208,8 @@ func (c *checker) checkHolds(column *model.Column, live *liveColumn, blame func(
 
 // checkWidth returns an error if the column is too narrow in its table or, if the table
 // does not exist, in the model. If both are too narrow, the error is about the model,
-// which the developer has to change first.
+// because the developer has to change the model first. live is nil if the table does not
+// exist.
 func (c *checker) checkWidth(column *model.Column, live *liveColumn, blame func(text string) error) (err error) {
 	if live != nil {
 		if err = checkLiveWidth(c.db, column, live); err == nil {

@@ -22,8 +22,8 @@ type checker struct {
 	warnings []string // of SQLite tables that assign a key to a row without one
 }
 
-// readTable returns the description of a table, which it reads once. Its field err is the
-// error of the queries.
+// readTable returns the description of a table, which it reads once. If a query fails, the
+// field err of the description is the error.
 func (c *checker) readTable(name string) table {
 	t, ok := c.tables[name]
 	if !ok {

@@ -55,9 +55,10 @@ func declaredProblem(dialect string, c *model.Column) string {
 }
 
 // tagProblem returns the same problems as [declaredProblem], for an untagged column of an
-// ID. It reads only the gorm tag of the field. GORM may change the type and the size of
-// the field at this moment, without a lock, because the field may be the foreign key of a
-// polymorphic relation of another model, which another goroutine uses for the first time.
+// ID. It reads the size and the type from the gorm tag, and not from the field, because GORM
+// may change them in the field at this moment without a lock. GORM does so if the field is
+// the foreign key of a polymorphic relation of another model, which another goroutine uses
+// for the first time.
 func (c *checker) tagProblem(column *model.Column) string {
 	settings, dialect := column.Field.TagSettings, c.db.Name()
 	if size, _ := strconv.Atoi(settings["SIZE"]); size > 0 && size < 64 {
@@ -89,8 +90,9 @@ func wrongType(t columnType) string {
 // textForNumber is the problem of an integer field whose column holds text.
 const textForNumber = "PostgreSQL's driver stores no number in a column of text: use string"
 
-// checkJSON returns an error for each ID whose json tag has the option string. IDs are
-// strings in JSON without the option, and with it some encoders quote them twice.
+// checkJSON returns an error for each ID whose json tag has the option string, as in
+// `json:"id,string"`. IDs are strings in JSON without the option, and with it some encoders
+// quote them twice.
 func checkJSON(s *schema.Schema) []error {
 	var errs []error
 	for _, f := range s.Fields {
@@ -109,24 +111,24 @@ func checkLiveWidth(db *gorm.DB, c *model.Column, l *liveColumn) error {
 	if typeHolds(db.Name(), c, l.dbType) {
 		return nil
 	}
-	what, fix := "ID", "move the table with package sqlmigrate"
+	value, fix := "ID", "move the table with package sqlmigrate"
 	switch {
 	case c.Serial != nil:
-		what, fix = "serial number", fmt.Sprintf("make it varchar(%d)", textWidth(c))
+		value, fix = "serial number", fmt.Sprintf("make it varchar(%d)", textWidth(c))
 	case db.Name() == "postgres" && l.dbType.isText() && !c.Kind.IsString():
 		return columnError(c, fmt.Sprintf("column %s of table %s is %s: %s", c.Field.DBName, c.Field.Schema.Table, l.dbType, textForNumber))
 	case l.dbType.isText():
 		fix = fmt.Sprintf("make it varchar(%d)", textWidth(c))
 	}
 	return columnError(c, fmt.Sprintf("column %s of table %s is %s, which cannot hold every %s: %s",
-		c.Field.DBName, c.Field.Schema.Table, l.dbType, what, fix))
+		c.Field.DBName, c.Field.Schema.Table, l.dbType, value, fix))
 }
 
-// checkPadding returns an error if the column pads the values that it stores.
-// PostgreSQL's char returns its padding blanks, and MySQL's binary returns its zeros.
-// MySQL's char does not return its blanks. checkPadding accepts a serial number that has
-// exactly the column's width, and a column that is too narrow, which checkLiveWidth
-// reports.
+// checkPadding returns an error if the column pads short values and returns the padding, so
+// that a row read back has another key than the struct. PostgreSQL's char returns its
+// padding blanks, and MySQL's binary returns its zeros. MySQL's char does not return its
+// blanks. checkPadding accepts serial numbers that have exactly the column's width. It also
+// accepts a column that is too narrow, because checkLiveWidth reports it.
 func checkPadding(db *gorm.DB, c *model.Column, l *liveColumn) error {
 	length := l.dbType.size()
 	if !l.dbType.pads(db.Name()) || length < textWidth(c) || c.Serial != nil && length == textWidth(c) {

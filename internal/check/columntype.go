@@ -22,7 +22,8 @@ func (t columnType) name() string {
 // typeArguments matches the arguments of a type, such as (19) and (10,0).
 var typeArguments = regexp.MustCompile(`\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)`)
 
-// arguments returns the numbers in parentheses, and 0 for a missing number.
+// arguments returns the numbers in parentheses, such as 10 and 0 of decimal(10,0). It returns
+// 0 for a missing number.
 func (t columnType) arguments() (first, second int) {
 	m := typeArguments.FindStringSubmatch(string(t))
 	if m == nil {
@@ -46,13 +47,16 @@ var textTypes = []string{"char", "character", "bpchar", "nchar", "varchar", "nva
 // isText reports whether the type is one of [textTypes].
 func (t columnType) isText() bool { return slices.Contains(textTypes, t.name()) }
 
-// isMySQLText reports whether a column of MySQL holds text or bytes.
+// isMySQLText reports whether a column of MySQL with this type holds text or bytes, for
+// example varchar(32) or mediumtext.
 func (t columnType) isMySQLText() bool {
 	name := t.name()
 	return t.isText() || strings.HasSuffix(name, "text") || strings.HasSuffix(name, "blob") || name == "enum" || name == "set" || name == "json"
 }
 
-// pads reports whether the column pads short values and returns the padding.
+// pads reports whether the database fills up a short value to the length of the column, and
+// returns the value with this padding. PostgreSQL's char(n) adds blanks, and MySQL's
+// binary(n) adds zeros.
 func (t columnType) pads(dialect string) bool {
 	switch dialect {
 	case "postgres":
@@ -67,7 +71,9 @@ func (t columnType) pads(dialect string) bool {
 // typeHolds reports whether a column of this type holds every value of c. It accepts types
 // that it does not know.
 func typeHolds(dialect string, c *model.Column, t columnType) bool {
-	if dialect == "sqlite" { // stores a value of any length, but a number in a real column as floating point
+	// SQLite stores a value of any length in any column, but converts a number in a real column
+	// to floating point.
+	if dialect == "sqlite" {
 		return c.Serial != nil || !t.isReal()
 	}
 	switch name := t.name(); {
@@ -113,8 +119,9 @@ func (t columnType) digits(dialect string) int {
 	}
 }
 
-// isReal reports whether SQLite stores numbers in the column as floating point, by its
-// rules of affinity.
+// isReal reports whether SQLite stores numbers in the column as floating point. SQLite decides
+// by parts of the type's name. For example, a column of the type double is real. A column of
+// the type "floating point" is not, because the name contains int.
 func (t columnType) isReal() bool {
 	contains := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(strings.ToLower(string(t)), part) })

@@ -16,7 +16,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Counter is the auto-increment counter of a table that is neither removed nor parked.
+// Counter is the auto-increment counter of a table that is neither removed nor parked. A
+// parked counter is above all IDs that the generator issues in the next ten years.
 type Counter struct {
 	Table string
 	Next  uint64   // the key that the database assigns next
@@ -35,7 +36,7 @@ func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) (found []C
 		if live := (table{columns: columns}).find(db.Name(), f.DBName); live != nil && live.follows {
 			next, park, counterErr := readCounter(db, f.Schema.Table, live)
 			err = counterErr
-			// A counter without park cannot be parked.
+			// park is nil if the counter cannot be parked.
 			if counter := (Counter{Table: f.Schema.Table, Next: next}); err == nil && (park == nil || next <= uint64(place.Limit)) {
 				if park != nil {
 					counter.Park = park(place.ID)
@@ -54,13 +55,15 @@ var nullDefault = regexp.MustCompile(`(?i)^null(::.*)?$`)
 
 // checkLiveAssigned returns an error if the database still assigns values to the column,
 // by a counter, a sequence or a default. It accepts a sequence of PostgreSQL in the table
-// of a listed model, because the sequence continues with small keys, which no generator
-// issues. It skips serial numbers, because a column that was added to a table with rows
-// may need a default.
+// of a listed model, which gormflake.WithModels lists, because the sequence continues with
+// small keys, which no generator issues. It skips serial numbers, because a column that was
+// added to a table with rows may need a default.
 func (c *checker) checkLiveAssigned(column *model.Column, l *liveColumn) error {
 	table, name, how := column.Field.Schema.Table, column.Field.DBName, "auto-increment"
 	switch {
-	case column.Serial != nil, column.Listed && l.follows && c.set.Unparked:
+	case column.Serial != nil:
+		return nil
+	case column.Listed && l.follows && c.set.Unparked: // WithUnparkedCounters accepts the counter
 		return nil
 	case l.follows && (column.Listed || l.auto): // a counter, or SQLite's rowid
 		problem, err := checkCounter(writeSession(c.db, table), column, l, column.Parking())
@@ -79,8 +82,9 @@ func (c *checker) checkLiveAssigned(column *model.Column, l *liveColumn) error {
 }
 
 // warnOfRowid adds a warning for a SQLite table that assigns a key to a row without a
-// key. It is not a mistake of the model, because SQLite does so in every table
-// whose primary key is an INTEGER, and a guard slows each INSERT a little.
+// key. The warning contains the statement of a trigger by which the table rejects such a
+// row. A missing trigger is not an error, because SQLite assigns keys in every table whose
+// primary key is an INTEGER, and the trigger slows each INSERT a little.
 func (c *checker) warnOfRowid(column *model.Column, l *liveColumn) {
 	if c.db.Name() != "sqlite" || column.Listed || column.Serial != nil || l.auto || !l.follows {
 		return
@@ -93,9 +97,9 @@ func (c *checker) warnOfRowid(column *model.Column, l *liveColumn) {
 // FollowsText describes, in errors, a counter that follows the largest key.
 const FollowsText = "follows the largest key, so that a program that inserts without a key gets one that the generator issues too, and Save of a slice or a nested row then overwrites the other row"
 
-// checkCounter returns a problem if the table still has a counter, unless the
-// counter is parked and the model is listed. place is where counters are parked, or nil if
-// the layout of the generator is unknown. err is the error of reading the counter.
+// checkCounter returns a problem if the table still has a counter, unless the counter is
+// parked and gormflake.WithModels lists the model. place is where counters are parked, or
+// nil if the layout of the generator is unknown. err is the error of reading the counter.
 func checkCounter(db *gorm.DB, c *model.Column, l *liveColumn, place *parking.Place) (problem, err error) {
 	table, name := c.Field.Schema.Table, c.Field.DBName
 	next, park, err := readCounter(db, table, l)

@@ -18,25 +18,25 @@ func (t table) comparesExactly() bool {
 	return t.version == "" || strings.Contains(t.version, "MariaDB")
 }
 
-// inexactReason returns the reason why the server, when it compares the column with an ID
-// that has the field's Go type, also finds other IDs. It returns "" if the comparison is
-// exact.
+// inexactReason returns the reason why a query for an ID also finds other IDs, or "" if the
+// server compares the column with the ID exactly. The driver sends the ID as a string if the
+// field is a string, and otherwise as a number. live is nil if the table does not exist.
 func (c *checker) inexactReason(column *model.Column, live *liveColumn) string {
 	if c.db.Name() != "mysql" || column.Serial != nil {
 		return ""
 	}
 	name := column.Field.Schema.Table
-	what, t := "the column", c.typeOf(column, live)
+	subject, t := "the column", c.typeOf(column, live)
 	if live != nil {
-		what = fmt.Sprintf("column %s of table %s", column.Field.DBName, name)
+		subject = fmt.Sprintf("column %s of table %s", column.Field.DBName, name)
 	}
 	switch text := column.Kind.IsString(); {
 	case text && (t.name() == "decimal" || t.name() == "numeric"):
-		return fmt.Sprintf("%s is %s, which the server compares with several strings as floating point, so that IDs up to 128 apart are equal: make it BIGINT or varchar(%d)", what, t, model.IDDigits)
+		return fmt.Sprintf("%s is %s, which the server compares with several strings as floating point, so that IDs up to 128 apart are equal: make it BIGINT or varchar(%d)", subject, t, model.IDDigits)
 	case text || !t.isMySQLText() || c.readTable(name).comparesExactly():
 		return ""
 	}
-	return fmt.Sprintf("%s is %s, and %s: make it BIGINT, or the field a string", what, t, inexactText)
+	return fmt.Sprintf("%s is %s, and %s: make it BIGINT, or the field a string", subject, t, inexactText)
 }
 
 // mixedReason returns the reason why a join of a foreign key with its key also finds other

@@ -34,7 +34,8 @@ type liveColumn struct {
 	follows, always bool
 }
 
-// find returns the column that the database finds by this name in quotes, or nil.
+// find returns the column that the database finds by this name in quotes, or nil. dialect is
+// the name of GORM's dialect, such as postgres.
 func (t table) find(dialect, name string) *liveColumn {
 	for i := range t.columns {
 		if l := &t.columns[i]; sameName(dialect, l.name, name) {
@@ -113,7 +114,8 @@ var (
 // sqliteColumns reads the columns, and the statement that created the table, because only
 // that statement shows AUTOINCREMENT. Only an INTEGER PRIMARY KEY can have AUTOINCREMENT.
 // SQLite also assigns such a key without it, unless the trigger of package sqliteguard
-// rejects a row without a key.
+// rejects a row without a key. The last two values that the query selects are the statement
+// and whether the table has that trigger.
 func sqliteColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	schema, name := splitName(name)
 	master := db.Statement.Quote(schema + "sqlite_master")
@@ -125,13 +127,14 @@ func sqliteColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 		var guarded bool
 		err := rows.Scan(&l.name, &l.dbType, &l.defaultValue, &key, &keys, &ddl, &guarded)
 		l.auto = key > 0 && autoincrement.MatchString(ddl.String)
+		// An INTEGER that is the only key column is the rowid, unless the table has none.
 		l.follows = key > 0 && keys == 1 && !guarded && strings.EqualFold(string(l.dbType), "integer") && !withoutRowid.MatchString(ddl.String)
 		return err
 	}, query, name, sqliteguard.Name(name), name, sql.NullString{String: strings.TrimSuffix(schema, "."), Valid: schema != ""})
 }
 
-// splitName splits a name into the name of the schema, which ends in a dot, and the name
-// of the table.
+// splitName splits a name such as app.orders into the schema with its dot (app.) and the table
+// (orders). schema is empty if the name has no dot.
 func splitName(name string) (schema, table string) {
 	i := strings.Index(name, ".") + 1
 	return name[:i], name[i:]
@@ -162,7 +165,10 @@ WHERE a.attrelid = to_regclass(?) AND a.attnum > 0 AND NOT a.attisdropped`
 }
 
 // postgresHidden returns an error if the table is in a schema that the server leaves out
-// of the search path, because the role may not use it.
+// of the search path, because the role may not use it. Without this check, such a table
+// would seem not to exist. The query finds tables with this name in the schemas that the
+// setting search_path lists and that the role may not use. In the setting, "$user" stands
+// for the role's name.
 func postgresHidden(db *gorm.DB, name string) error {
 	const query = `SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relname = ? AND NOT has_schema_privilege(n.oid, 'USAGE') AND n.nspname IN (
@@ -179,8 +185,9 @@ WHERE c.relname = ? AND NOT has_schema_privilege(n.oid, 'USAGE') AND n.nspname I
 
 var noSuchTable = regexp.MustCompile(`^Error 1146\b`) // ER_NO_SUCH_TABLE
 
-// mysqlColumns reads the table by its name, because the server's catalogue hides tables
-// to which the user has no right.
+// mysqlColumns reads the columns by SHOW COLUMNS, which returns an error if the user has no
+// right to the table. The server's catalogue would hide such a table. mysqlColumns returns no
+// columns if the table does not exist.
 func mysqlColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	columns, err := readRows(db, func(rows *sql.Rows, l *liveColumn) error {
 		var null, key, extra sql.NullString
@@ -195,8 +202,8 @@ func mysqlColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	return columns, err
 }
 
-// version returns the result of VERSION(), by which the servers that use the dialect
-// mysql differ. It returns "" for other dialects.
+// version returns the server's version, by which MySQL, MariaDB and TiDB differ, although all
+// use the dialect mysql. It returns "" for other dialects.
 func version(db *gorm.DB) (version string, err error) {
 	if db.Name() == "mysql" {
 		err = db.Raw("SELECT VERSION()").Row().Scan(&version)
@@ -204,6 +211,8 @@ func version(db *gorm.DB) (version string, err error) {
 	return version, err
 }
 
+// autoRandom finds the name of the column that has AUTO_RANDOM in the result of SHOW CREATE
+// TABLE, for example id in "  `id` bigint NOT NULL /*T![auto_rand] AUTO_RANDOM(5) */,".
 var autoRandom = regexp.MustCompile("(?m)^ *`([^`]+)`.*/\\*T!\\[auto_rand\\] AUTO_RANDOM")
 
 // markAutoRandom sets random in the column of t that has AUTO_RANDOM, which TiDB leaves
@@ -220,7 +229,8 @@ func markAutoRandom(db *gorm.DB, name string, t table) error {
 	return err
 }
 
-// readRows runs the query and lets scan describe one column from each row of the result.
+// readRows runs the query, which returns a row for each column of a table, and lets scan fill
+// the description of the column from that row.
 func readRows(db *gorm.DB, scan func(*sql.Rows, *liveColumn) error, query string, args ...any) (columns []liveColumn, err error) {
 	rows, err := db.Raw(query, args...).Rows()
 	if err != nil {

@@ -21,17 +21,20 @@ func KeepInRebuilds(db *gorm.DB) error {
 	return raw.Before("gorm:raw").Register(name, keepCounter)
 }
 
-// dropTable matches the statement by which GORM drops a table, and finds the table's name.
+// dropTable finds the table's name in the statement by which GORM drops a table, such as
+// DROP TABLE `orders`.
 var dropTable = regexp.MustCompile("^DROP TABLE [`\"](.+)[`\"]$")
 
-// keepCounter copies the table's counter to its copy just before GORM drops the table. It
-// ignores errors, because a database without counters has no table sqlite_sequence.
+// keepCounter copies the counter of a table to the copy TABLE__temp just before GORM drops the
+// table. The counter is the column seq of the table sqlite_sequence. keepCounter ignores
+// errors, because a database without counters has no such table.
 func keepCounter(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || db.DryRun || !strings.HasPrefix(stmt.SQL.String(), "DROP TABLE ") {
 		return
 	}
 	if m := dropTable.FindStringSubmatch(stmt.SQL.String()); m != nil {
+		// Raise the copy's counter to the counter of the table, if the table has a counter.
 		const query = "UPDATE sqlite_sequence SET seq = max(seq, (SELECT seq FROM sqlite_sequence WHERE name = ?)) WHERE name = ? AND EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?)"
 		table := m[1]
 		_, _ = stmt.ConnPool.ExecContext(stmt.Context, query, table, table+"__temp", table)

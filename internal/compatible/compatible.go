@@ -1,19 +1,22 @@
 // Package compatible distinguishes PostgreSQL, MySQL and MariaDB from other engines that
-// use their protocols. In such engines, settings of the same names have no effect.
+// use their protocols, such as TiDB. In such engines, settings of the same names have no
+// effect.
 package compatible
 
 import "strings"
 
-// marks are texts by which version() names an engine. Engine does not recognise engines
-// whose version() has no mark, such as Aurora DSQL.
+// marks are the texts by which the result of the SQL function version() names an engine, as
+// in 8.0.11-TiDB-v7.5.0. [Engine] does not recognise engines whose version() has no mark,
+// such as Aurora DSQL.
 var marks = []struct{ text, engine string }{
 	{"TiDB", "TiDB"},
 	{"CockroachDB", "CockroachDB"},
 	{"-YB-", "YugabyteDB"},
 }
 
-// Engine returns the name of the engine whose version() is version, and "" for
-// PostgreSQL, MySQL, MariaDB and all engines that it does not recognise.
+// Engine returns the name of the engine, such as TiDB, from the result of its SQL function
+// version(). It returns "" for PostgreSQL, MySQL, MariaDB and all engines that it does not
+// recognise.
 func Engine(version string) string {
 	for _, m := range marks {
 		if strings.Contains(version, m.text) {

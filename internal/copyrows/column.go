@@ -17,18 +17,19 @@ type column struct {
 	*model.Column
 	setsInitial bool // gets a default that the model declares, or a time stamp, if it is zero
 	isInteger   bool // holds a value that drivers receive as an int64
-	mayWriteSQL bool // may write its own SQL
+	mayWriteSQL bool // may write its own SQL, for example by a method GormValue
 }
 
 // columnsOf returns the columns that GORM would write, in GORM's order. Columns whose
-// default the database knows come last, and only if the rows have values for them.
+// default only the database knows come last, and only if the rows have values for them.
 func columnsOf(stmt *gorm.Statement, list rowview.Rows) ([]*column, error) {
-	var columns, generated []*column
+	var columns, withDefault []*column
 	// selected has the columns of Select (true) and Omit (false). restricted is set if the
 	// statement has a Select other than "*".
 	selected, restricted := stmt.SelectAndOmitColumns(true, false) // for a create, not for an update
 	for _, name := range stmt.Schema.DBNames {
 		f := stmt.Schema.FieldsByDBName[name]
+		// byDatabase is set if only the database knows the default, such as now().
 		byDatabase := f.HasDefaultValue && f.DefaultValueInterface == nil
 		stamp := f.AutoCreateTime > 0 || f.AutoUpdateTime > 0
 		// GORM also writes a time stamp that Select does not name.
@@ -45,10 +46,10 @@ func columnsOf(stmt *gorm.Statement, list rowview.Rows) ([]*column, error) {
 			return nil, err
 		}
 		if hasValues {
-			generated = append(generated, c)
+			withDefault = append(withDefault, c)
 		}
 	}
-	return append(columns, generated...), nil
+	return append(columns, withDefault...), nil
 }
 
 // newColumn returns the column of a field, and decides how [column.value] reads it.
@@ -78,9 +79,9 @@ func isInteger(t reflect.Type) bool {
 	return model.IsID(t) || t == reflect.TypeFor[int64]() || t == reflect.TypeFor[int]()
 }
 
-// hasValues reports whether the rows have values for a column that the database otherwise
-// fills. It returns an error if only some rows have a value, because COPY cannot use the
-// default for single rows.
+// hasValues reports whether the rows have values for a column with a default of the database.
+// It returns an error if only some rows have a value, because COPY uses the default for all
+// rows or for none.
 func (c *column) hasValues(list rowview.Rows) (bool, error) {
 	with, without := -1, -1 // index of the last such row
 	for i := range list.N {

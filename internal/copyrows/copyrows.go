@@ -21,7 +21,8 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// New returns the source for a row or a list of rows, and sets their keys.
+// New returns the source for value, which is a row or a list of rows, and sets the keys of
+// these rows.
 func New(db *gorm.DB, set *model.Set, value any) (*Source, error) {
 	list, _, err := rowview.Target(value)
 	if err != nil {
@@ -33,13 +34,14 @@ func New(db *gorm.DB, set *model.Set, value any) (*Source, error) {
 	if err := stmt.Parse(value); err != nil {
 		return nil, fmt.Errorf("gormflake: CopySource: %T: %w", value, err)
 	}
-	s := &Source{stmt: stmt, now: tx.NowFunc(), at: -1}
+	s := &Source{stmt: stmt, now: tx.NowFunc(), at: -1} // before the first row
 	if s.rows, err = rowview.Of(stmt); err == nil {
 		err = s.check()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("gormflake: CopySource: model %s: %w", stmt.Schema.Name, err)
 	}
+	// Call the plugin's callbacks of a create, which GORM does not run here.
 	fill.Create(tx, set)
 	fill.BeforeInsert(tx, set)
 	guard.Check(tx)
@@ -85,14 +87,14 @@ func checkModel(stmt *gorm.Statement) error {
 		return nil
 	}
 	for _, c := range stmt.Schema.CreateClauses {
-		if !guard.Guards(c) {
+		if !guard.Guards(c) { // New itself calls the check of a types.ID key
 			return fmt.Errorf("COPY does not apply %T, which a field adds to creates: use Create, or leave it out with db.Unscoped()", c)
 		}
 	}
 	return nil
 }
 
-// hookOf returns the name of a hook that the model has, or "".
+// hookOf returns the name of the first hook that a create of the model would call, or "".
 func hookOf(s *schema.Schema) string {
 	switch {
 	case s.BeforeSave:
@@ -118,9 +120,9 @@ func checkRelations(stmt *gorm.Statement, rows rowview.Rows) error {
 	return nil
 }
 
-// tableOf returns the parts of the table's name, such as a schema and a table. TableExpr
-// is the argument of db.Table, which may also be a query or have an alias. tableOf
-// rejects these.
+// tableOf returns the parts of the table's name, without quotes. For example, it returns app
+// and orders for app.orders. TableExpr is the argument of db.Table, in which GORM may have
+// quoted the name. It may also be a query or have an alias, which tableOf rejects.
 func tableOf(stmt *gorm.Statement) ([]string, error) {
 	if stmt.TableExpr == nil {
 		return strings.Split(stmt.Table, "."), nil
@@ -128,7 +130,8 @@ func tableOf(stmt *gorm.Statement) ([]string, error) {
 	parts := strings.Split(stmt.TableExpr.SQL, ".")
 	for i, part := range parts {
 		name := strings.Trim(part, "\"`")
-		if name == "" || strings.ContainsAny(name, "\"`(?") || name == part && strings.ContainsAny(name, " \t\n") {
+		isQuoted := name != part // a quoted name may contain blanks
+		if name == "" || strings.ContainsAny(name, "\"`(?") || !isQuoted && strings.ContainsAny(name, " \t\n") {
 			return nil, fmt.Errorf("COPY wants the name of a table, got %s", stmt.TableExpr.SQL)
 		}
 		parts[i] = name

@@ -12,10 +12,11 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// Source has the methods of pgx.CopyFromSource. It serves one COPY and one goroutine.
+// Source has the methods of pgx.CopyFromSource, by which pgx reads the rows of one COPY. It
+// serves one COPY and one goroutine.
 type Source struct {
 	stmt    *gorm.Statement
-	table   []string
+	table   []string // parts of the table's name
 	columns []*column
 	rows    rowview.Rows
 	now     time.Time // value of all time stamps that rows lack
@@ -25,7 +26,7 @@ type Source struct {
 	err    error
 }
 
-// Table returns the parts of the table's name.
+// Table returns the parts of the table's name, such as app and orders for app.orders.
 func (s *Source) Table() []string { return slices.Clone(s.table) }
 
 // Columns returns the names of the columns, in the order of the values.
@@ -46,7 +47,8 @@ func (s *Source) Next() bool {
 	return true
 }
 
-// Values returns the values of the current row, which are valid until the next call.
+// Values returns the values of the current row, in the order of [Source.Columns]. They are
+// valid until the next call.
 func (s *Source) Values() ([]any, error) {
 	row := s.rows.At(s.at)
 	for i, c := range s.columns {
@@ -63,7 +65,8 @@ func (s *Source) Values() ([]any, error) {
 // Err returns the error that [Source.Values] returned, or nil.
 func (s *Source) Err() error { return s.err }
 
-// value returns the value that GORM would write for the row.
+// value returns the value that GORM would write into the column for the row. It sets the
+// default or the time stamp in the row if the row lacks it.
 func (c *column) value(s *Source, row reflect.Value) (any, error) {
 	if c.isInteger { // the same result as the code below, in less time
 		return c.number(row), nil
@@ -88,7 +91,8 @@ func (c *column) number(row reflect.Value) any {
 	return v.Int()
 }
 
-// setInitial sets the default or time stamp in the row, and returns it.
+// setInitial sets the default of the model, or the time stamp, in a row whose field is zero,
+// and returns it.
 func (c *column) setInitial(s *Source, row reflect.Value) (any, error) {
 	f := c.Field
 	if f.DefaultValueInterface != nil {
@@ -102,8 +106,9 @@ func (c *column) setInitial(s *Source, row reflect.Value) (any, error) {
 }
 
 // parameter returns the parameter that GORM would bind for a value that may write its own
-// SQL. It returns an error for SQL other than NULL, because COPY takes only values. It
-// compares the SQL of the value with the SQL of a plain parameter, such as ? or $1.
+// SQL, for example a value with the method GormValue. It returns an error for SQL other than
+// NULL, because COPY takes only values. It compares the SQL of the value with the SQL of a
+// plain parameter, such as ? or $1.
 func (s *Source) parameter(value any) (any, error) {
 	sql, vars := s.build(value)
 	placeholder, _ := s.build(0)

@@ -72,8 +72,8 @@ var schemeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
 
 // checkAuthority returns an error if it cannot safely tell where the user name and
 // password end. rest is the URL after "://", and form is the wanted form of a URL, for
-// the error. Without this check, a password with an unescaped slash would be read as a
-// port and a database name, and a driver's error would contain it.
+// the error. Without this check, the unescaped slash in user:pa/ss@host/db would end the
+// host, so that pa would be read as a port, and a driver's error would contain it.
 func checkAuthority(rest, form string) error {
 	authority, tail := rest, ""
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
@@ -103,7 +103,7 @@ func validPorts(hosts string) bool {
 			host = host[i+1:]
 		}
 		_, port, _ := strings.Cut(host, ":")
-		if strings.Trim(port, "0123456789") != "" {
+		if strings.Trim(port, "0123456789") != "" { // port has other characters than digits
 			return false
 		}
 	}
@@ -138,7 +138,8 @@ func openSQLite(rest string) (gorm.Dialector, error) {
 		return openMemory(query)
 	}
 	pragmas := []string{busyTimeout, foreignKeys}
-	// Other modes use an existing file, whose journal mode must not change.
+	// In the other modes, such as ro, SQLite uses an existing file, whose journal mode must not
+	// change.
 	if mode := query.Get("mode"); mode == "" || mode == "rwc" {
 		pragmas = append(pragmas, writeAhead)
 	}
@@ -177,8 +178,8 @@ func setSQLiteDefaults(query url.Values, pragmas ...string) {
 	}
 }
 
-// setsPragma reports whether one of the pragmas, such as busy_timeout(5000), has this
-// name.
+// setsPragma reports whether one of the pragmas, such as busy_timeout(5000) or
+// busy_timeout=5000, has this name.
 func setsPragma(pragmas []string, name string) bool {
 	for _, p := range pragmas {
 		if i := strings.IndexAny(p, "(="); i >= 0 && strings.EqualFold(strings.TrimSpace(p[:i]), name) {
@@ -276,6 +277,8 @@ func openPostgres(rest string) (gorm.Dialector, error) {
 	if err == nil {
 		return postgres.Open("postgres://" + rest), nil
 	}
+	// A parameter causes the error if the URL parses without parameters. pgx's error quotes
+	// the URL, and the wrapped cause does not.
 	address, _, _ := strings.Cut(rest, "?")
 	_, badAddress := pgx.ParseConfig("postgres://" + address)
 	cause := errors.Unwrap(err)

@@ -41,8 +41,9 @@ func checkKeys(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
-// checkSkipped checks rows under [guard.Skip], whose keys the caller or the database
-// sets. It rejects a primary key that the statement would write as 0 or NULL.
+// checkSkipped checks the rows of a create whose context is from [guard.Skip]. The plugin
+// sets no keys in such a create, because the caller or the database sets them. checkSkipped
+// rejects a primary key that the statement would write as 0 or NULL.
 func checkSkipped(stmt *gorm.Statement, m *model.Model) error {
 	if stmt.DryRun { // stores no row
 		return nil
@@ -69,16 +70,18 @@ func checkSkipped(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
-// Causes of a missing key, with the fix.
+// These texts end an error about a missing key, with its cause and the fix.
 const (
 	byHook = "a hook or callback has set it to 0 since the plugin filled it: remove that, or set a key"
 	bySkip = "Skip leaves it to the caller: set one, or Omit the field if the database assigns it"
 )
 
-// checkMaps checks that the maps have their keys, as checkKeys does for structs. It
-// rejects a map instead of replacing its serial number.
+// checkMaps checks that the maps have their keys, as [checkKeys] does for structs. If a hook
+// has changed the key from which a serial number was made, checkMaps rejects the map.
 func checkMaps(stmt *gorm.Statement, m *model.Model, maps []map[string]any, selected model.Selection) error {
-	numbered := readNote(stmt).numberedKeys // empty, or a key for each map
+	// For each map, the key from which its serial number was made. It is empty if no serial
+	// number was made.
+	numbered := readNote(stmt).numberedKeys
 	for i, values := range maps {
 		for _, c := range m.Columns {
 			if problem := mapProblem(c, values); problem != "" && !selected.Omits(c) {
@@ -108,7 +111,7 @@ func mapProblem(c *model.Column, values map[string]any) string {
 	return ""
 }
 
-// isExpression reports whether GORM writes the value as SQL.
+// isExpression reports whether GORM writes the value as SQL, for example gorm.Expr("x + 1").
 func isExpression(value any) bool {
 	switch value.(type) {
 	case clause.Expression, gorm.Valuer, *gorm.DB:

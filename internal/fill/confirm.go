@@ -12,8 +12,10 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// confirmKeys sets the keys of the table's rows in the structs, if the statement reports
-// that a row has another key than its struct, or that it may have another key.
+// confirmKeys runs after the INSERT. If an upsert found an existing row with another key than
+// its struct, confirmKeys sets the row's key in the struct. It reads the keys from the table
+// unless the statement reports the key, or reports that all rows have the keys of their
+// structs.
 func confirmKeys(stmt *gorm.Statement, m *model.Model) error {
 	report := reportOf(stmt, m)
 	if err := errors.Join(checkSent(stmt, m, report), restoreKeys(stmt, m)); err != nil {
@@ -23,23 +25,25 @@ func confirmKeys(stmt *gorm.Statement, m *model.Model) error {
 		report = unreported
 	}
 	switch report {
-	case sameKeys:
+	case sameKeys: // every row has the key of its struct
 		return nil
 	case byReturning, byCount:
-		// If no row is missing, GORM has set the returned keys, or DO NOTHING has skipped
-		// no row. Rows of a known parent that were skipped have the keys of their structs.
+		// If no row is missing, GORM has set the returned keys (byReturning), or DO NOTHING has
+		// skipped no row (byCount). Known parents that DO NOTHING skipped have the keys of their
+		// structs.
 		if stmt.DB.RowsAffected >= int64(rowCount(stmt)) || report == byCount && isKnownParent(stmt, m) {
 			return nil
 		}
-	case byLastID:
+	case byLastID: // MySQL's LastInsertId is the key of the existing row
 		if id, ok := lastInsertID(stmt); ok {
 			return takeLastID(stmt, m.Columns[0], id)
 		}
-	case byMark: // conflictMark, or no result, means that a row may have another key
+	case byMark: // LastInsertId is conflictMark if an upsert found an existing row
 		if id, ok := lastInsertID(stmt); ok && id != conflictMark {
 			return nil
 		}
 	}
+	// A row may have another key, or the statement reports nothing (unreported).
 	return findKeys(stmt, m)
 }
 
@@ -50,8 +54,10 @@ func checkSent(stmt *gorm.Statement, m *model.Model, report reportKind) error {
 	conflict, _ := onConflict(stmt)
 	_, hasReturning := stmt.Clauses["RETURNING"]
 	changed := report != readNote(stmt).report
-	// keepIDs has replaced UpdateAll, so a callback has set it again.
-	if changed && hasReturning && isList(stmt) || conflict != nil && conflict.UpdateAll && hasNonPrimary(m) {
+	unknownKeys := changed && hasReturning && isList(stmt)
+	// keepIDs has replaced UpdateAll, so a callback has set it again. It overwrites IDs.
+	overwritesIDs := conflict != nil && conflict.UpdateAll && hasNonPrimary(m)
+	if unknownKeys || overwritesIDs {
 		return errors.New("a callback has changed the upsert after the plugin had prepared it, so that the keys of its rows are unknown: register the callback before the plugin")
 	}
 	sent, ok := stmt.Clauses["VALUES"].Expression.(clause.Values)
@@ -67,10 +73,11 @@ func checkSent(stmt *gorm.Statement, m *model.Model, report reportKind) error {
 	return nil
 }
 
-// isKnownParent reports whether the statement saves parents that already had their keys,
-// so that DO NOTHING has skipped only rows with these keys. That is so if the plugin has
-// filled no key, and if the model declares no other unique column by which the database
-// could find another row.
+// isKnownParent reports whether DO NOTHING can have skipped only rows that have the keys of
+// their structs. That is so if GORM saves the rows for a relation, the plugin has filled no
+// key, and the model declares no other unique column by which the database could find
+// another row. An example is an existing parent, with its key, that GORM saves again before
+// a new child.
 func isKnownParent(stmt *gorm.Statement, m *model.Model) bool {
 	noted := readNote(stmt)
 	return noted.nested && !noted.filled && len(m.Uniques(stmt.NamingStrategy)) == 0
@@ -84,8 +91,9 @@ func rowCount(stmt *gorm.Statement) int {
 	return 1
 }
 
-// lastInsertID returns MySQL's LastInsertId. It returns false if a callback has replaced
-// the upsert, or if GORM has read returned rows and so has no result.
+// lastInsertID returns MySQL's LastInsertId, by which the upsert reports a key. It returns
+// false if a callback has replaced the upsert, or if GORM has read returned rows and so has
+// no result.
 func lastInsertID(stmt *gorm.Statement) (id int64, ok bool) {
 	if stmt.Result == nil || stmt.Result.Result == nil || !reportsKey(stmt) {
 		return 0, false

@@ -12,16 +12,16 @@ import (
 )
 
 // entry is a row of the statement. It is a struct, or a map together with a scratch
-// struct that contains the map's keys.
+// struct that contains the map's keys, so that both forms can be handled alike.
 type entry struct {
-	row    reflect.Value
-	values map[string]any // nil for a struct
+	row    reflect.Value  // the struct of the caller, or the scratch struct
+	values map[string]any // the map of the caller, nil for a struct
 }
 
 // entriesOf returns the rows that the statement sent. The scratch struct of a map contains
-// only the given columns. entriesOf does not use the caller's list if [prepare] saved it,
-// because GORM may replace that list by the rows that RETURNING * returns, which may be
-// fewer.
+// only the given columns. If [prepare] saved the caller's list, entriesOf uses the saved
+// list, because GORM may replace the caller's list by the rows that RETURNING * returns,
+// which may be fewer.
 func entriesOf(stmt *gorm.Statement, columns []*model.Column) (entries []entry) {
 	if maps, ok := rowview.Maps(stmt.Dest); ok {
 		for _, values := range maps {

@@ -31,8 +31,8 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// Create fills the keys of the rows. It runs before all other callbacks, so that user
-// hooks see the keys and a failing generator opens no transaction.
+// Create sets the keys that the rows of a create lack. It runs before all other callbacks,
+// so that user hooks see the keys, and GORM opens no transaction if the generator fails.
 func Create(db *gorm.DB, set *model.Set) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil {
@@ -46,7 +46,7 @@ func Create(db *gorm.DB, set *model.Set) {
 	if len(m.Columns) == 0 || guard.Skipped(stmt.Context) {
 		return
 	}
-	beginNote(stmt)
+	beginNote(stmt) // forget what an earlier statement noted
 	err := checkUpsert(stmt, m)
 	if err == nil {
 		err = fillDest(stmt, set, m, true /* parentsToCome */)
@@ -57,8 +57,9 @@ func Create(db *gorm.DB, set *model.Set) {
 }
 
 // BeforeUpdate runs before all other callbacks of an update. It rejects rows with related
-// rows whose foreign keys cannot hold the rows' keys, because GORM also saves related
-// rows in updates. Association.Append and Save of an existing parent do that.
+// rows whose foreign keys cannot hold the rows' keys, for example an int32 Line.OrderID,
+// because GORM also saves related rows in updates. Association.Append and Save of an
+// existing parent do that.
 func BeforeUpdate(db *gorm.DB, set *model.Set) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil {
@@ -70,8 +71,8 @@ func BeforeUpdate(db *gorm.DB, set *model.Set) {
 }
 
 // BeforeInsert runs just before the INSERT, after all hooks. It fills the serial numbers
-// of rows that got their keys from a parent after [Create], rejects rows that lack a key,
-// and prepares an upsert.
+// of rows that got their keys from a parent after [Create]. It then rejects rows that lack
+// a key, and changes an upsert so that it reports the keys of existing rows.
 func BeforeInsert(db *gorm.DB, set *model.Set) {
 	stmt := db.Statement
 	// GORM builds no INSERT if another callback has written the SQL of the statement.
@@ -86,7 +87,8 @@ func BeforeInsert(db *gorm.DB, set *model.Set) {
 		reject(db, checkSkipped(stmt, m))
 		return
 	}
-	// GORM has saved the parents, so rows have the keys for which Create waited.
+	// Create has left out the serial numbers of rows that get their key from a parent, because
+	// a serial number is made from the key. GORM has saved the parents since.
 	if slices.ContainsFunc(m.Groups, (*model.Group).KeyIsForeign) {
 		if err := fillDest(stmt, set, m, false /* parentsToCome */); err != nil {
 			_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
@@ -120,7 +122,7 @@ func AfterInsert(db *gorm.DB, set *model.Set) {
 }
 
 // checkRelated rejects rows with related rows whose foreign keys cannot hold the rows'
-// keys, if GORM is going to save the related rows.
+// keys, if GORM is going to save the related rows. m.Refused contains these foreign keys.
 func checkRelated(stmt *gorm.Statement, m *model.Model) error {
 	if len(m.Refused) == 0 {
 		return nil

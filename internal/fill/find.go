@@ -13,9 +13,11 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// findKeys reads the keys of the rows from the table. It finds a row under its key, or
-// else by its unique columns. If the table has no such row, because DO NOTHING or a
-// condition left it out, findKeys clears the keys of the struct.
+// findKeys reads the keys of the rows from the table after an upsert, and sets them in the
+// structs, because an existing row may have another key than its struct. It finds a row
+// under the key of its struct, or else by its unique columns. If the table has no such row,
+// because DO NOTHING or a condition left it out, findKeys clears the keys of the struct. If
+// the row must be found, it returns an error instead.
 func findKeys(stmt *gorm.Statement, m *model.Model) error {
 	entries, id := entriesOf(stmt, m.Columns), identifier(stmt, m)
 	byKey, err := rowsByKey(stmt, m, id, entries)
@@ -39,22 +41,30 @@ func findKeys(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
-// mustBeFound reports whether findKeys must return an error if it cannot find the row.
-// That is so if the statement updates existing rows without a condition, if its ON CONFLICT
-// is not GORM's, if GORM saves the row for a relation and copies its key, or if GORM will
-// save related rows with its key.
+// mustBeFound reports whether findKeys must find the row, or else return an error. It must
+// if the table is sure to have the row, or if the key is going to be copied into the foreign
+// key of another row.
 func mustBeFound(stmt *gorm.Statement, row reflect.Value) bool {
-	if conflict, ok := onConflict(stmt); readNote(stmt).nested || !ok || conflict != nil && updates(*conflict) && len(conflict.Where.Exprs) == 0 {
+	// An upsert without a condition leaves out no row. A clause of another type than GORM's
+	// may update rows, too.
+	conflict, isGORMs := onConflict(stmt)
+	updatesAll := conflict != nil && updates(*conflict) && len(conflict.Where.Exprs) == 0
+	if updatesAll || !isGORMs {
 		return true
 	}
+	// If GORM saves the row for a relation, it may copy the key to the row with the relation.
+	if readNote(stmt).nested {
+		return true
+	}
+	// GORM copies the key to the related rows that it saves after this row.
 	one := rowview.Rows{Value: row, N: 1}
 	return slices.ContainsFunc(model.Relations(stmt.Schema), func(rel *schema.Relationship) bool {
 		return rel.Type != schema.BelongsTo && row.Type() == stmt.Schema.ModelType && Related(stmt, one, rel) >= 0
 	})
 }
 
-// takeKeys copies the keys of the row found into the entry. If found is invalid, it clears
-// the keys of the entry.
+// takeKeys copies the keys of the row found, which was read from the table, into the entry.
+// If found is invalid, because the table has no such row, it clears the keys of the entry.
 func (e entry) takeKeys(stmt *gorm.Statement, m *model.Model, found reflect.Value) error {
 	if !e.row.CanSet() { // a copy, which must have the right keys already
 		if !found.IsValid() || slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Differs(found, e.row) }) {
@@ -80,7 +90,7 @@ func (e entry) takeKeys(stmt *gorm.Statement, m *model.Model, found reflect.Valu
 }
 
 // rowsByKey reads the rows that the table has under the keys of the entries, and returns
-// them by key.
+// them by key. id is the column of the key.
 func rowsByKey(stmt *gorm.Statement, m *model.Model, id *model.Column, entries []entry) (map[any]reflect.Value, error) {
 	var keys []any
 	for _, e := range entries {
@@ -101,12 +111,13 @@ func rowsByKey(stmt *gorm.Statement, m *model.Model, id *model.Column, entries [
 	return byKey, nil
 }
 
-// keysAtOnce is the number of rows that one query reads. It is below the limit of
-// parameters of every database.
+// keysAtOnce is the number of rows that one query reads. It is below every database's limit
+// of parameters, of which the query has one for each row.
 const keysAtOnce = 500
 
-// rowByUnique reads the row that has the same values as the entry in a unique index. It
-// returns an error if there is no such row, or if several rows match.
+// rowByUnique reads the row that has the same values as the entry in a unique index, for
+// example the same email, because the upsert must have found that row. It returns an error
+// if there is no such row, or if several rows match.
 func rowByUnique(stmt *gorm.Statement, m *model.Model, e entry) (found reflect.Value, err error) {
 	id := identifier(stmt, m)
 	for _, u := range uniques(stmt, m) {
@@ -136,8 +147,8 @@ type unique struct {
 	where  []clause.Expression // the condition of a partial index
 }
 
-// uniques returns the columns by which the upsert can have found a row. These are the
-// conflict target that the statement names, unless a primary key is in it, and the unique
+// uniques returns the sets of columns by which the upsert can have found a row. These are
+// the columns that ON CONFLICT names, unless a primary key is among them, and the unique
 // indexes that the model declares.
 func uniques(stmt *gorm.Statement, m *model.Model) (all []unique) {
 	if conflict, _ := onConflict(stmt); conflict != nil {

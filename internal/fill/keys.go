@@ -40,7 +40,7 @@ func fillDest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCom
 }
 
 // fillRows gets the IDs that the rows need for the columns of a group, in one call of the
-// generator, and sets these columns.
+// generator, and sets these columns. A group contains the columns with the same generator.
 func fillRows(stmt *gorm.Statement, set *model.Set, g *model.Group, rows rowview.Rows) error {
 	observeKeys(rows, g)
 	n, lack := needs(rows, g)
@@ -58,7 +58,8 @@ func fillRows(stmt *gorm.Statement, set *model.Set, g *model.Group, rows rowview
 		return errModified
 	}
 	noteNumbers(stmt, g, rows)
-	// Rows of a relation that lacked keys are new. [isKnownParent] asks for that.
+	// If GORM saves the rows for a relation, note that some lacked keys and are therefore new.
+	// [isKnownParent] reads this note.
 	if n > 0 && readNote(stmt).nested {
 		noteForWriting(stmt).filled = true
 	}
@@ -66,11 +67,12 @@ func fillRows(stmt *gorm.Statement, set *model.Set, g *model.Group, rows rowview
 	return nil
 }
 
-// fillMaps fills a struct for each map, and then writes the keys that a map lacks into
-// the caller's map, as GORM does with keys that the database assigned.
+// fillMaps fills the maps of a create. It copies the keys of each map to a struct, fills the
+// structs, and writes the keys that a map lacks into the caller's map, as GORM does with
+// keys that the database assigned.
 func fillMaps(stmt *gorm.Statement, set *model.Set, m *model.Model, maps []map[string]any, selected model.Selection) error {
 	list := reflect.MakeSlice(reflect.SliceOf(stmt.Schema.ModelType), len(maps), len(maps))
-	missing := 0
+	missing := 0 // values of tagged columns that the maps lack
 	for i, values := range maps {
 		missing += copyTo(list.Index(i), values, m.Columns)
 	}
@@ -84,11 +86,12 @@ func fillMaps(stmt *gorm.Statement, set *model.Set, m *model.Model, maps []map[s
 			return err
 		}
 	}
-	// The maps lack as many values as before, unless another goroutine has set one.
+	// copyFrom counts the missing values again. If it counts more than copyTo, another
+	// goroutine has removed a value in between, or a driver.Valuer returned another value.
 	for i, values := range maps {
 		missing -= copyFrom(list.Index(i), values, m.Columns)
 	}
-	if missing < 0 { // also true for a driver.Valuer that returns another value each time
+	if missing < 0 {
 		return errors.New("the map was modified concurrently: do not share it until Create returns")
 	}
 	return nil

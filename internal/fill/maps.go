@@ -11,9 +11,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// copyTo sets the columns of a struct to the values of the map, and returns the number of
-// columns that the map does not set. For a value that is not an ID it sets -1, which
-// counts as set and from which no serial number is made.
+// copyTo sets the columns of the struct row to the values of the map, and returns the number
+// of columns that the map does not set. For a value that is not an ID, such as an SQL
+// expression, it sets -1, which counts as set and from which no serial number is made.
 func copyTo(row reflect.Value, values map[string]any, columns []*model.Column) (missing int) {
 	for _, c := range columns {
 		value := values[nameIn(values, c.Field)]
@@ -60,7 +60,7 @@ func nameIn(row map[string]any, f *schema.Field) string {
 	return cmp.Or(first, f.DBName)
 }
 
-// isUnset reports whether the database would get NULL or a zero value.
+// isUnset reports whether the database would get NULL, 0 or "" for a map's value.
 func isUnset(value any) bool {
 	v, err := driver.DefaultParameterConverter.ConvertValue(value)
 	if err != nil { // a type that only GORM converts, such as an SQL expression
@@ -72,9 +72,9 @@ func isUnset(value any) bool {
 	return v == nil || reflect.ValueOf(v).IsZero()
 }
 
-// idIn returns the ID in a map's value of any type, or 0. For a string column it accepts
-// only the canonical text of an ID, because 017 and 17 are different keys to the
-// database.
+// idIn returns the ID in a map's value of any type, or 0 if the value is not an ID. k is the
+// kind of the column. For a string column idIn accepts only the canonical text of an ID,
+// such as 17, because 017 is another key to the database.
 func idIn(k model.Kind, value any) types.ID {
 	v, err := driver.DefaultParameterConverter.ConvertValue(value)
 	if err != nil {

@@ -9,14 +9,15 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// note holds the state that the callbacks of one statement share. Most statements need no
-// note.
+// note holds the state that the callbacks of one statement share, which are [Create],
+// [BeforeInsert] and [AfterInsert]. It is in the settings of the statement. Most statements
+// need no note.
 type note struct {
 	nested         bool            // GORM saves the rows for a relation of other rows
 	filled         bool            // the plugin has set a key of nested rows
 	numberedKeys   []types.ID      // by row, the key from which its serial numbers were made
 	omits          bool            // the statement omits a tagged column that GORM may set from the database
-	report         reportKind      // the report for which [prepare] changed the statement
+	report         reportKind      // the way to report keys for which [prepare] changed the statement
 	sentRows       rowview.Rows    // the slice as it was sent, because GORM may shorten the caller's slice
 	rememberedKeys []reflect.Value // by row, a struct with the keys that [restoreKeys] writes back
 }
@@ -30,9 +31,10 @@ const (
 	savedByGORM = "gorm:saved_association_map"
 )
 
-// beginNote removes the note of another statement from the settings, because a statement
-// may be used again, and because GORM copies the settings of a parent's statement to the
-// statements of its children.
+// beginNote removes the note of another statement from the settings. There may be such a
+// note, because a statement may be used again, and because GORM copies the settings of a
+// parent's statement to the statements of its children. beginNote then notes whether GORM
+// saves the rows of this statement for a relation of other rows.
 func beginNote(stmt *gorm.Statement) {
 	stmt.Settings.Delete(noteSetting)
 	if _, nested := stmt.Settings.Load(savedByGORM); nested {
@@ -40,7 +42,8 @@ func beginNote(stmt *gorm.Statement) {
 	}
 }
 
-// readNote returns a copy of the statement's note, for reading.
+// readNote returns a copy of the statement's note, for reading. It returns the zero note if
+// the statement has none, and does not create one.
 func readNote(stmt *gorm.Statement) note {
 	if stored, ok := stmt.Settings.Load(noteSetting); ok {
 		return *stored.(*note)
@@ -48,7 +51,8 @@ func readNote(stmt *gorm.Statement) note {
 	return note{}
 }
 
-// noteForWriting returns the statement's note, for writing.
+// noteForWriting returns the statement's note, for writing. It creates the note if the
+// statement has none.
 func noteForWriting(stmt *gorm.Statement) *note {
 	stored, _ := stmt.Settings.LoadOrStore(noteSetting, &note{})
 	return stored.(*note)

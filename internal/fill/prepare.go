@@ -14,8 +14,9 @@ import (
 )
 
 // prepare changes an upsert so that it reports the keys of existing rows, and does not
-// overwrite the IDs that these rows have in other columns. It also stores what GORM might
-// change before [confirmKeys] reads it, which are the keys and the length of a list.
+// overwrite the IDs that these rows have in other columns. For [confirmKeys], which runs
+// after the INSERT, it also notes the keys and the length of a list, because GORM might
+// change both in between.
 func prepare(stmt *gorm.Statement, m *model.Model) error {
 	if err := checkUpsert(stmt, m); err != nil {
 		return err
@@ -25,14 +26,16 @@ func prepare(stmt *gorm.Statement, m *model.Model) error {
 		stmt.AddClause(*conflict)
 	}
 	report := reportOf(stmt, m)
-	if report == unreported || isMaps(stmt) {
+	if report == unreported || isMaps(stmt) { // GORM may write other keys into the rows
 		rememberKeys(stmt, m)
 	}
-	if report == sameKeys {
+	if report == sameKeys { // every row keeps its key, as in an INSERT without an upsert
 		return nil
 	}
 	noted := noteForWriting(stmt)
 	noted.report = report
+	// GORM may shorten the caller's slice to the rows that are returned, so note a slice of all
+	// rows.
 	if report == unreported && stmt.ReflectValue.Kind() == reflect.Slice && !isMaps(stmt) {
 		noted.sentRows, _ = rowview.Of(stmt) // checkKeys has rejected rows for which this fails
 		noted.sentRows.Value = noted.sentRows.Value.Slice(0, noted.sentRows.N)
@@ -45,11 +48,19 @@ func prepare(stmt *gorm.Statement, m *model.Model) error {
 
 // checkUpsert rejects an upsert of several rows if GORM cannot assign the returned keys.
 // GORM matches returned rows to the elements of a slice by their positions, so every row
-// must return. To a slice of maps it appends the returned rows. checkUpsert accepts an
-// upsert by the key, because an existing row then has the key of its struct.
+// must return. To a slice of maps it appends the returned rows.
 func checkUpsert(stmt *gorm.Statement, m *model.Model) error {
 	c, _ := onConflict(stmt)
-	if c == nil || !updates(*c) || !gormAddsReturning(stmt) || !isList(stmt) || stmt.Name() == "mysql" || covers(target(stmt, *c), columnsNotFromKey(m)) {
+	if c == nil || !updates(*c) || !isList(stmt) {
+		return nil
+	}
+	// Without RETURNING, the plugin reads the keys from the table. On MySQL and MariaDB, it
+	// does so for maps too, and an upsert has no condition.
+	if !gormAddsReturning(stmt) || stmt.Name() == "mysql" {
+		return nil
+	}
+	// An existing row that is found by its key has the key of its struct.
+	if covers(target(stmt, *c), columnsNotFromKey(m)) {
 		return nil
 	}
 	switch {
@@ -61,8 +72,9 @@ func checkUpsert(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
-// columnsNotFromKey returns the columns of m that are not made from the primary key. Only
-// the serial numbers of a group that has the primary key are made from it.
+// columnsNotFromKey returns the tagged columns of m, without the serial numbers that are made
+// from the primary key. A serial number, such as PAY2022062816074010511260000, is made from
+// the primary key if both use the same generator, which means that they are in one group.
 func columnsNotFromKey(m *model.Model) []*model.Column {
 	var columns []*model.Column
 	for _, g := range m.Groups {
@@ -75,13 +87,13 @@ func columnsNotFromKey(m *model.Model) []*model.Column {
 }
 
 // requestReport changes the upsert so that the statement reports the keys of existing rows
-// by report, for example by MySQL's LastInsertId.
+// in the way report, for example by MySQL's LastInsertId.
 func requestReport(stmt *gorm.Statement, m *model.Model, conflict clause.OnConflict, report reportKind) {
 	key := clause.Column{Name: identifier(stmt, m).Field.DBName}
 	switch {
 	case report == byReturning:
 		returnKeys(stmt, m)
-		if !updates(conflict) { // MariaDB returns a row only if it updates it
+		if !updates(conflict) { // MariaDB returns a row only if it updates it, so set the key to itself
 			conflict.DoNothing = false
 			conflict.DoUpdates = clause.Set{{Column: key, Value: key}}
 		}
@@ -91,7 +103,7 @@ func requestReport(stmt *gorm.Statement, m *model.Model, conflict clause.OnConfl
 	case report == byMark: // both branches of IF keep the key, and the condition sets the mark
 		addAssignment(&conflict, key, reportKey{clause.Expr{SQL: fmt.Sprintf("IF(LAST_INSERT_ID(%d), ?, ?)", conflictMark), Vars: []any{key, key}}})
 		keepResult(stmt)
-	case !updates(conflict): // byCount, or unreported with DO NOTHING
+	case !updates(conflict): // DO NOTHING, whose report is byCount or unreported
 		returnDefaults(stmt)
 	}
 	stmt.AddClause(conflict)

@@ -41,7 +41,8 @@ func read(stmt *gorm.Statement, m *model.Model, where ...clause.Expression) (fou
 	return found, err
 }
 
-// readable returns the key fields, and the fields whose defaults the database chooses.
+// readable returns the fields that [read] reads, which are the primary keys, the tagged fields,
+// and the fields whose defaults the database chooses.
 func readable(s *schema.Schema, m *model.Model) (fields []*schema.Field) {
 	for _, c := range columnsToReturn(s, m) {
 		fields = append(fields, s.FieldsByDBName[c.Name])
@@ -66,7 +67,8 @@ func scan(query *gorm.Statement, fields []*schema.Field) (found []reflect.Value,
 	return found, rows.Err()
 }
 
-// scanRow reads one row of the result into the struct row, as GORM does.
+// scanRow reads one row of the result into the struct row. As GORM does, it scans into values
+// of the fields' pools, and lets each field convert its value.
 func scanRow(query *gorm.Statement, scan func(dest ...any) error, fields []*schema.Field, row reflect.Value) error {
 	values := make([]any, len(fields))
 	for i, f := range fields {

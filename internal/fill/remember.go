@@ -8,11 +8,11 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// rememberKeys stores the keys of a list whose key columns have a default, so that
-// [restoreKeys] can write them back. GORM would overwrite them, because it assumes that
-// the database assigned consecutive keys to maps, and because it writes the keys that an
-// INSERT returns into the structs by their positions. A list that GORM replaces by whole
-// returned rows is left to GORM.
+// rememberKeys notes the keys of a list before the INSERT, so that [restoreKeys] can write
+// them back after it. Only keys with a default, such as auto-increment keys, need that,
+// because GORM overwrites them. It assumes that the database assigned consecutive keys to
+// maps, and it writes the keys that an INSERT returns into the structs by their positions.
+// rememberKeys does nothing for structs that GORM replaces by whole returned rows.
 func rememberKeys(stmt *gorm.Statement, m *model.Model) {
 	columns := withDefault(m)
 	if len(columns) == 0 || !isList(stmt) || !isMaps(stmt) && returnsAll(stmt) {
@@ -40,7 +40,7 @@ func restoreKeys(stmt *gorm.Statement, m *model.Model) error {
 	columns := withDefault(m)
 	for i, e := range entriesOf(stmt, columns) {
 		switch {
-		case i >= len(keys): // GORM appends returned rows to a list of maps
+		case i >= len(keys): // GORM has appended returned rows to a list of maps
 			return nil
 		case e.values != nil:
 			entry{row: keys[i], values: e.values}.copyToMap(columns)

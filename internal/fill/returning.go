@@ -11,8 +11,9 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// returnKeys makes the statement return the tagged columns. A row that the upsert finds
-// by another unique column keeps its keys, and GORM writes them into the struct.
+// returnKeys makes the statement return the tagged columns, so that GORM writes them into
+// the structs. An existing row that the upsert finds by another unique column keeps its
+// keys, which differ from the keys of its struct.
 func returnKeys(stmt *gorm.Statement, m *model.Model) {
 	c, hasReturning := stmt.Clauses["RETURNING"]
 	if !hasReturning {
@@ -20,15 +21,16 @@ func returnKeys(stmt *gorm.Statement, m *model.Model) {
 		nameAsColumns(stmt, m)
 		return
 	}
-	if isAll(c.Expression) {
+	if isAll(c.Expression) { // RETURNING *
 		return
 	}
+	// Add the columns that the caller's RETURNING lacks.
 	columns := c.Expression.(clause.Returning).Columns
 	missing := slices.DeleteFunc(keysToReturn(stmt.Schema, m), func(key clause.Column) bool {
 		return slices.ContainsFunc(columns, func(column clause.Column) bool { return column.Name == key.Name })
 	})
 	if len(missing) > 0 {
-		stmt.AddClause(clause.Returning{Columns: missing})
+		stmt.AddClause(clause.Returning{Columns: missing}) // GORM appends them to the caller's columns
 		nameAsColumns(stmt, m)
 	}
 }
@@ -66,8 +68,9 @@ func nameAsColumns(stmt *gorm.Statement, m *model.Model) {
 	}
 }
 
-// columnsToReturn returns the key columns, and the columns that GORM would return by
-// itself. GORM adds no column to an existing RETURNING, so the plugin lists them.
+// columnsToReturn returns the key columns, and the columns with a default that the database
+// chooses. GORM would return the latter by itself, but adds no column to an existing
+// RETURNING.
 func columnsToReturn(s *schema.Schema, m *model.Model) []clause.Column {
 	return columnsOf(slices.Concat(keyFields(s, m), s.FieldsWithDefaultDBValue))
 }
@@ -97,8 +100,8 @@ func columnsOf(fields []*schema.Field) (columns []clause.Column) {
 	return columns
 }
 
-// identifier returns the column by which the plugin finds a row again. It is the model's
-// only primary key if that is tagged, and otherwise the first tagged column.
+// identifier returns the column by which the plugin finds a row in the table again. It is the
+// model's only primary key if that is tagged, and otherwise the first tagged column.
 func identifier(stmt *gorm.Statement, m *model.Model) *model.Column {
 	i := slices.IndexFunc(m.Columns, func(c *model.Column) bool {
 		return c.Field.PrimaryKey && len(stmt.Schema.PrimaryFields) == 1

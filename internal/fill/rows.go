@@ -13,8 +13,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// observeKeys passes the keys that rows already have to the generator, if it observes
-// them.
+// observeKeys passes the keys that rows already have to the generator of the group, if it
+// has a method Observe, as the generators of package gormflaketest have.
 func observeKeys(rows rowview.Rows, g *model.Group) {
 	for i := 0; g.Observes() && i < rows.N; i++ {
 		if row := rows.At(i); row.IsValid() {
@@ -23,8 +23,10 @@ func observeKeys(rows rowview.Rows, g *model.Group) {
 	}
 }
 
-// needs returns the number of IDs that the rows need, and reports whether a row lacks a
-// key or a serial number. It counts without reflection if the list and the key allow that.
+// needs returns the number of IDs that the rows need for the columns of the group, and
+// reports whether a row lacks a key or a serial number. A row may lack only a serial number,
+// which is made from its key and needs no ID. needs counts without reflection if the list
+// and the key allow that.
 func needs(rows rowview.Rows, g *model.Group) (ids int, lack bool) {
 	if rows.Plain && g.Plain != nil {
 		ids = g.Plain.Lack(rows.Value)
@@ -40,8 +42,9 @@ func needs(rows rowview.Rows, g *model.Group) (ids int, lack bool) {
 	return ids, lack
 }
 
-// setKeys fills the keys and the serial numbers. It returns false if the rows need more
-// IDs than needs counted, because another goroutine has cleared a key since.
+// setKeys sets the unset keys and serial numbers of the rows from ids. It returns false if
+// the rows need more IDs than [needs] counted, because another goroutine has cleared a key
+// since.
 func setKeys(rows rowview.Rows, g *model.Group, ids []types.ID) bool {
 	if rows.Plain && g.Plain != nil {
 		return setPlainKeys(rows, g.Plain, ids)
@@ -71,22 +74,25 @@ func setPlainKeys(rows rowview.Rows, keys *rowview.PlainKeys, ids []types.ID) bo
 var errModified = errors.New("the rows were modified concurrently: do not share them until Create returns")
 
 // Related returns the index of the first row for which GORM also saves rows of the
-// relation, or -1.
+// relation, or -1. GORM does not save a relation that the statement omits, or that its
+// Select does not name.
 func Related(stmt *gorm.Statement, rows rowview.Rows, rel *schema.Relationship) int {
-	// named has the columns and relations of Select (true) and Omit (false). restricted
+	// selected has the columns and relations of Select (true) and Omit (false). restricted
 	// is set if the statement has a Select other than "*".
-	named, restricted := stmt.SelectAndOmitColumns(true, false) // for a create, not for an update
-	if saved, ok := named[rel.Name]; !saved && (ok || restricted) {
+	selected, restricted := stmt.SelectAndOmitColumns(true, false) // for a create, not for an update
+	if saved, named := selected[rel.Name]; named && !saved || !named && restricted {
 		return -1
 	}
 	related := model.NewColumn(rel.Field)
 	return rows.Index(func(row reflect.Value) bool {
 		v, ok := related.Find(row)
-		return ok && !v.IsZero() && (v.Kind() != reflect.Slice || v.Len() > 0)
+		isEmpty := v.Kind() == reflect.Slice && v.Len() == 0
+		return ok && !v.IsZero() && !isEmpty
 	})
 }
 
-// rowError returns an error that names the field, and the row if there are several rows.
+// rowError returns an error that names the field, and the index i of the row if the statement
+// creates many rows.
 func rowError(c *model.Column, i int, many bool, problem string) error {
 	field := c.Field.BindName()
 	if many {

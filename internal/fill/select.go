@@ -14,11 +14,13 @@ import (
 // selectKeys adds the tagged columns to a statement that selects other columns. GORM
 // would otherwise insert the row without its key, and the database would choose another
 // key or none. selectKeys does not add a column that the statement omits. It returns the
-// columns that the statement itself selects and omits.
+// columns that the statement itself selects (true) and omits (false), or nil if it has
+// neither Select nor Omit.
 func selectKeys(stmt *gorm.Statement, columns []*model.Column) model.Selection {
 	if len(stmt.Selects)+len(stmt.Omits) == 0 {
 		return nil
 	}
+	// restricted is set if the statement has a Select other than "*".
 	named, restricted := stmt.SelectAndOmitColumns(true, false) // for a create, not for an update
 	if !restricted {
 		return named
@@ -60,8 +62,9 @@ func checkOmitted(stmt *gorm.Statement, m *model.Model, selected model.Selection
 }
 
 // readsBack reports whether GORM reads the value of the column after the INSERT, because
-// the database chooses its default. GORM reads it by RETURNING, and without RETURNING
-// writes the key that the database assigned into a single map.
+// the database chooses its default. GORM reads it by RETURNING, except for a list of maps.
+// On a database without RETURNING, GORM writes the key that the database assigned into a
+// single map.
 func readsBack(stmt *gorm.Statement, c *model.Column) bool {
 	return c.Field.HasDefaultValue && !isMaps(stmt) && (gormAddsReturning(stmt) || stmt.ReflectValue.Kind() == reflect.Map)
 }

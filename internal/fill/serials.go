@@ -10,8 +10,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// noteNumbers records the keys from which the rows' serial numbers were made, so that
-// [renumber] and [checkNumbers] notice a key that a hook changes later.
+// noteNumbers notes, for each row, the key from which its serial number was made. By this
+// note, [renumber] and [checkNumbers] notice a key that a hook changes later. A serial
+// number is a text such as PAY2022062816074010511260000.
 func noteNumbers(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) {
 	if g.Primary == nil || len(g.Serials) == 0 || readNote(stmt).numberedKeys != nil {
 		return
@@ -26,7 +27,7 @@ func noteNumbers(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) {
 }
 
 // renumber replaces the serial numbers of rows whose key has changed since their serial
-// numbers were made from it.
+// numbers were made from it, for example in the hook BeforeCreate.
 func renumber(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) error {
 	numbered := readNote(stmt).numberedKeys
 	// Without a note of each row, no serial number was made, or a hook has changed the list.

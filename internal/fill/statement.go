@@ -8,8 +8,9 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// onConflict returns the upsert of the statement, or nil if there is none. It returns
-// false if the statement has an ON CONFLICT clause that the plugin does not understand.
+// onConflict returns the upsert of the statement, or nil if the statement is no upsert. It
+// returns false if the statement has an ON CONFLICT clause that is not of GORM's type, so
+// that the plugin does not understand it.
 func onConflict(stmt *gorm.Statement) (conflict *clause.OnConflict, ok bool) {
 	c, found := stmt.Clauses["ON CONFLICT"]
 	if !found || c.Expression == nil {
@@ -19,8 +20,8 @@ func onConflict(stmt *gorm.Statement) (conflict *clause.OnConflict, ok bool) {
 	return &upsert, ok
 }
 
-// updates reports whether the upsert updates an existing row. An upsert without
-// assignments counts too, because GORM then sets the key to itself.
+// updates reports whether the upsert updates an existing row, instead of DO NOTHING. An
+// upsert without assignments counts too, because GORM then sets the key to itself.
 func updates(c clause.OnConflict) bool { return !c.DoNothing }
 
 // isPlainInsert reports whether the statement either inserts all its rows or fails.

@@ -12,10 +12,10 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// keepIDs makes UpdateAll leave out the tagged columns, because an existing row keeps its
-// IDs and serial numbers. GORM chooses the columns of UpdateAll while it builds the
-// statement. If one of them is tagged, keepIDs chooses the columns by GORM's rules
-// itself, and reports that it changed c.
+// keepIDs makes an upsert with UpdateAll leave out the tagged columns, because an existing
+// row keeps its IDs and serial numbers. GORM chooses the columns of UpdateAll only while it
+// builds the statement. If one of them is tagged, keepIDs therefore replaces UpdateAll by a
+// list of columns, which it chooses by GORM's rules, and reports that it changed c.
 func keepIDs(stmt *gorm.Statement, m *model.Model, c *clause.OnConflict) bool {
 	if !c.UpdateAll || !hasNonPrimary(m) {
 		return false

@@ -10,7 +10,7 @@ import (
 )
 
 // reportKind is the way in which an INSERT reports that a row of the table has another key
-// than its struct, because an upsert found an existing row.
+// than its struct, because an upsert found an existing row, for example by its unique email.
 type reportKind int
 
 const (
@@ -22,22 +22,24 @@ const (
 	unreported                    // the statement reports no keys, so findKeys must read them from the table
 )
 
-// conflictMark is the value that LastInsertId gets for an existing row. No row has it as
-// its key.
+// conflictMark is the value that LastInsertId gets if the upsert found an existing row. It
+// is smaller than Snowflake IDs. If a new row has the key 1, findKeys only reads the keys
+// from the table in vain.
 const conflictMark = 1
 
-// reportOf returns how the statement reports keys that differ from the structs' keys. It
-// reads the statement in its final form, whether or not [prepare] has changed it.
+// reportOf returns the way in which the statement reports keys that differ from the structs'
+// keys. It returns the same before and after [prepare] changes the statement, so that
+// [confirmKeys] notices a callback that has changed the statement later.
 func reportOf(stmt *gorm.Statement, m *model.Model) reportKind {
 	conflict, ok := onConflict(stmt)
 	switch {
-	case !ok || !isPlainInsert(stmt): // may skip or replace any row
+	case !ok || !isPlainInsert(stmt): // may skip or replace any row, as INSERT IGNORE does
 		return unreported
 	case conflict == nil:
 		return sameKeys
 	case stmt.Name() == "mysql":
 		return reportOfMySQL(stmt, m)
-	case covers(target(stmt, *conflict), m.Columns): // so an existing row has the struct's keys
+	case covers(target(stmt, *conflict), m.Columns): // an existing row is found by its keys
 		return sameKeys
 	case !updates(*conflict):
 		return reportOfDoNothing(stmt)
@@ -47,9 +49,9 @@ func reportOf(stmt *gorm.Statement, m *model.Model) reportKind {
 	return unreported
 }
 
-// reportOfMySQL returns the report on MySQL and MariaDB. These have no conflict target.
-// They find a row by any unique key of the table, including keys that the model does not
-// declare.
+// reportOfMySQL returns the way in which an upsert of MySQL or MariaDB reports keys. Their ON
+// DUPLICATE KEY UPDATE finds a row by any unique key of the table, including keys that the
+// model does not declare, so the plugin cannot know the target. Only MariaDB has RETURNING.
 func reportOfMySQL(stmt *gorm.Statement, m *model.Model) reportKind {
 	switch {
 	case gormAddsReturning(stmt) && !isMaps(stmt) && settable(stmt) && canAddReturning(stmt):
@@ -61,9 +63,9 @@ func reportOfMySQL(stmt *gorm.Statement, m *model.Model) reportKind {
 	return byLastID
 }
 
-// reportOfDoNothing returns how an INSERT with DO NOTHING reports that it has skipped
-// existing rows. The count of affected rows tells it, except for a list with RETURNING,
-// because GORM then also counts the rows that were skipped.
+// reportOfDoNothing returns the way in which an INSERT with DO NOTHING reports that it has
+// skipped existing rows. The count of affected rows is then smaller than the number of
+// structs. It is not for a list with RETURNING, because GORM also counts skipped rows there.
 func reportOfDoNothing(stmt *gorm.Statement) reportKind {
 	_, hasReturning := stmt.Clauses["RETURNING"]
 	if isList(stmt) && (hasReturning || gormAddsReturning(stmt) && len(stmt.Schema.FieldsWithDefaultDBValue) > 0) {
@@ -88,16 +90,17 @@ func target(stmt *gorm.Statement, c clause.OnConflict) []string {
 	return names
 }
 
-// covers reports whether target contains all columns. An existing row that the upsert
-// finds by all key columns has the keys of its struct.
+// covers reports whether target contains all columns. If columns are all key columns, an
+// existing row that the upsert finds by target then has the keys of its struct.
 func covers(target []string, columns []*model.Column) bool {
 	return !slices.ContainsFunc(columns, func(c *model.Column) bool {
 		return !slices.Contains(target, c.Field.DBName)
 	})
 }
 
-// canReturn reports whether GORM can write the returned keys into the rows. An upsert with
-// a condition may return fewer rows than a list has, and GORM assigns them by position.
+// canReturn reports whether GORM can write the returned keys into the rows. It cannot for a
+// list if the upsert has a condition, because fewer rows may return than the list has, and
+// GORM assigns them by position.
 func canReturn(stmt *gorm.Statement, c clause.OnConflict) bool {
 	return settable(stmt) && !isMaps(stmt) && (!isList(stmt) || len(c.Where.Exprs) == 0)
 }

@@ -1,6 +1,8 @@
-// Package guard makes a create fail that would insert a row without a key. Package types
-// returns the clause of [Clauses] to GORM for each key. The plugin calls [Check] for
-// statements in which GORM ignores the clause.
+// Package guard makes a create fail that would insert a row without a key. It does so by a
+// clause, which GORM adds to the creates of each model that has a types.ID key, because
+// the method CreateClauses of types.ID returns it. So the check also runs in a program
+// that does not register the plugin. The plugin calls [Check] for statements in which
+// GORM ignores the clause.
 package guard
 
 import (
@@ -58,7 +60,7 @@ func Check(db *gorm.DB) {
 	}
 }
 
-// Guards reports whether [Clauses] returned c.
+// Guards reports whether c is a clause of this package, which [Clauses] returned.
 func Guards(c clause.Interface) bool {
 	_, ok := c.(*keyClause)
 	return ok
@@ -66,13 +68,14 @@ func Guards(c clause.Interface) bool {
 
 // ModifyStatement adds an error to the statement if one of its rows has no key. It accepts
 // such a row if the statement omits the key, because the database then assigns it, and if
-// the caller has turned the check off by [Skip]. GORM builds no INSERT from the rows if the
-// statement already has its SQL.
+// the caller has turned the check off by [Skip].
 func (k *keyClause) ModifyStatement(stmt *gorm.Statement) {
 	// If the field has a default, GORM or the database writes the default instead of the
-	// key 0.
-	replaced := k.field.HasDefaultValue && k.field.DefaultValueInterface != any(int64(0))
-	if stmt.SQL.Len() > 0 || replaced || !k.unset(stmt) {
+	// key 0, unless the default is 0 too.
+	hasDefault := k.field.HasDefaultValue && k.field.DefaultValueInterface != any(int64(0))
+	// GORM builds no INSERT from the rows if the statement already has its SQL.
+	hasSQL := stmt.SQL.Len() > 0
+	if hasSQL || hasDefault || !k.unset(stmt) {
 		return
 	}
 	// These checks come last because they are slow, and rows without keys are rare.
@@ -92,8 +95,8 @@ func (k *keyClause) omitted(stmt *gorm.Statement) bool {
 	return ok && !selected
 }
 
-// unset reports whether the statement creates a row without a key. It returns false for
-// values that GORM itself rejects.
+// unset reports whether the statement creates a row without a key, which may be a struct or
+// a map. It returns false for values that GORM itself rejects.
 func (k *keyClause) unset(stmt *gorm.Statement) bool {
 	if maps, ok := rowview.Maps(stmt.Dest); ok {
 		return slices.ContainsFunc(maps, func(row map[string]any) bool {

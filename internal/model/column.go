@@ -17,7 +17,8 @@ import (
 
 // Column is a tagged field of a model, or a field passed to [NewColumn]. Its methods read
 // and write the field in a row, which is a value of the model's struct type. To write it,
-// the row must be addressable.
+// the row must be addressable. The column holds an ID, or a serial number, which is a text
+// that is made from an ID.
 type Column struct {
 	Field   *schema.Field
 	Kind    Kind
@@ -29,16 +30,18 @@ type Column struct {
 	generator Generator // nil for a column of NewColumn
 	code      string    // code of the serial numbers
 	lastID    types.ID  // the largest ID that has a serial number
-	path      []int     // indexes of fields; -index-1 for an embedded pointer
+	path      []int     // indexes of the fields that lead to Field; -index-1 for an embedded pointer
 }
 
-// NewColumn returns a column for a field that may be untagged. Its Kind is zero.
+// NewColumn returns a column for a field that may be untagged. Its Kind is zero, so the
+// caller sets Kind before it calls a method that reads or writes an ID, such as Get.
 func NewColumn(f *schema.Field) *Column {
 	return &Column{Field: f, path: f.StructField.Index}
 }
 
 // newColumn returns a column for the field f, whose tag has this text and names one of the
-// generators gens. It returns nil if another tagged field shadows f and has its column.
+// generators gens. It returns nil if f has no column of its own, because another tagged
+// field shadows it, for example the ID of a struct that embeds the struct of f.
 func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) (*Column, error) {
 	t, err := parseTag(text)
 	if err != nil {
@@ -96,7 +99,7 @@ func checkWritable(f *schema.Field, t tag) error {
 // its IDs.
 type layouter interface{ Layout() snowflake.Layout }
 
-// setSerial makes c a column of serial numbers that begin with code.
+// setSerial makes c a column of serial numbers that begin with code, such as PAY.
 func (c *Column) setSerial(code string) error {
 	l, ok := c.generator.(layouter)
 	if !ok {
@@ -107,7 +110,8 @@ func (c *Column) setSerial(code string) error {
 	if err != nil {
 		return err
 	}
-	c.code, c.Serial, c.lastID = code, format, layout.Max(layout.Expires())
+	last := layout.Max(layout.Expires()) // the largest ID of the layout
+	c.code, c.Serial, c.lastID = code, format, last
 	return c.CheckWidth(c.Field)
 }
 
@@ -137,9 +141,10 @@ func declaredSize(f *schema.Field) (size int, setting string) {
 	return size, "type"
 }
 
-// Parking returns the place for parked counters, which is above the IDs that the column's
-// generator issues in the next ten years. It returns nil if the generator's layout is
-// unknown.
+// Parking returns the place to which the AUTO_INCREMENT counter of the column's table can
+// be moved, so that it does not assign the generator's IDs. The place is above all IDs that
+// the generator issues in the next ten years. Parking returns nil if the generator's
+// layout is unknown.
 func (c *Column) Parking() *parking.Place {
 	l, ok := c.generator.(layouter)
 	if !ok {
@@ -149,7 +154,7 @@ func (c *Column) Parking() *parking.Place {
 	return &p
 }
 
-// Name returns the names of the model and the field, for error messages.
+// Name returns the names of the model and the field, such as Order.ID, for error messages.
 func (c *Column) Name() string {
 	return c.Field.Schema.Name + "." + c.Field.BindName()
 }
@@ -217,7 +222,7 @@ func (c *Column) fill(row reflect.Value, ids []types.ID) (rest []types.ID, ok bo
 	return ids[1:], true
 }
 
-// Content returns the field's value in the row, or nil if it is zero.
+// Content returns the field's value in the row, or nil if the value is zero.
 func (c *Column) Content(row reflect.Value) any {
 	v, ok := c.Find(row)
 	if !ok || v.IsZero() {
@@ -242,7 +247,7 @@ func (c *Column) Find(row reflect.Value) (v reflect.Value, ok bool) {
 			row = row.Field(i)
 			continue
 		}
-		row = row.Field(-i - 1)
+		row = row.Field(-i - 1) // an embedded pointer
 		if row.IsNil() {
 			return row, false
 		}
@@ -251,14 +256,15 @@ func (c *Column) Find(row reflect.Value) (v reflect.Value, ok bool) {
 	return row, true
 }
 
-// reach returns the field and allocates the embedded pointers in its path, as GORM does.
+// reach returns the field, which the caller is going to set. It allocates each nil pointer
+// to an embedded struct on the way, as GORM does.
 func (c *Column) reach(row reflect.Value) reflect.Value {
 	for {
 		v, ok := c.Find(row)
 		if ok {
 			return v
 		}
-		v.Set(reflect.New(v.Type().Elem()))
+		v.Set(reflect.New(v.Type().Elem())) // v is the first nil pointer on the way
 	}
 }
 
@@ -268,6 +274,6 @@ type Selection map[string]bool
 
 // Omits reports whether the statement omits the column.
 func (s Selection) Omits(c *Column) bool {
-	named, ok := s[c.Field.DBName]
-	return ok && !named
+	selected, named := s[c.Field.DBName]
+	return named && !selected
 }

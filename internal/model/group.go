@@ -13,27 +13,31 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Group contains the tagged columns of a model that use the same generator.
+// Group contains the tagged columns of a model that use the same generator. Most models
+// have one group, whose only column is the primary key. Keys are the columns of IDs.
+// Serials are the columns of serial numbers, which are texts that are made from IDs, such as
+// PAY2022062816074010511260000.
 type Group struct {
 	Keys    []*Column
 	Serials []*Column
 
-	// Primary is the row's only primary key, if it is tagged and uses this generator. The
-	// row's serial numbers are made from it.
+	// Primary is the row's only primary key, if it is tagged and uses this generator,
+	// otherwise nil. The row's serial numbers are made from it.
 	Primary *Column
 
-	// Plain is set if Primary is the only column of the group, and is an integer that is
-	// reached without following a pointer.
+	// Plain reads and sets the keys without reflection. It is nil unless Primary is the only
+	// column of the group, and is an integer that is reached without following a pointer.
 	Plain *rowview.PlainKeys
 
 	genName        string // name of the generator
 	generator      Generator
 	table          string         // of the model
 	tableGenerator TableGenerator // generator, if it implements TableGenerator, else nil
-	lastID         types.ID       // the largest ID that has a serial number, or any if the group has none
+	lastID         types.ID       // the largest ID that has a serial number, MaxInt64 without Serials
 
-	// parents are the fields of the belongs-to relations whose foreign key is Primary, if
-	// the group has serial numbers. GORM replaces the key when it saves such a relation.
+	// parents are the fields of the belongs-to relations whose foreign key is Primary. GORM
+	// replaces the key by the parent's key when it saves such a relation. parents is empty
+	// if the group has no serial numbers, because only they depend on the key.
 	parents []*Column
 }
 
@@ -58,12 +62,12 @@ func newGroups(s *schema.Schema, columns []*Column) []*Group {
 	return groups
 }
 
-// add adds a column to the group. onlyPrimary reports whether the model has one primary
-// key.
+// add adds a column to the group. onlyPrimary is set if the model has only one primary key
+// column.
 func (g *Group) add(c *Column, onlyPrimary bool) {
 	if c.Serial != nil {
 		g.Serials = append(g.Serials, c)
-		g.lastID = c.lastID
+		g.lastID = c.lastID // the same for all serial numbers of the generator
 		return
 	}
 	g.Keys = append(g.Keys, c)
@@ -72,7 +76,8 @@ func (g *Group) add(c *Column, onlyPrimary bool) {
 	}
 }
 
-// parentRelations returns the value for g.parents.
+// parentRelations returns the fields of the belongs-to relations whose foreign key is the
+// group's primary key, for g.parents.
 func (g *Group) parentRelations(s *schema.Schema) (parents []*Column) {
 	if g.Primary == nil || len(g.Serials) == 0 {
 		return nil
@@ -85,9 +90,9 @@ func (g *Group) parentRelations(s *schema.Schema) (parents []*Column) {
 	return parents
 }
 
-// KeyIsForeign reports whether the group has serial numbers and a primary key that GORM
-// may replace with the key of a parent. It is false for a group without serial numbers,
-// even if its key is a foreign key.
+// KeyIsForeign reports whether the group has serial numbers, and its primary key is also
+// the foreign key of a belongs-to relation, so that GORM may replace it by the key of a
+// parent. It is false for a group without serial numbers, even if its key is a foreign key.
 func (g *Group) KeyIsForeign() bool { return len(g.parents) > 0 }
 
 // HasParent reports whether the row has a parent whose key will replace the row's key
@@ -106,7 +111,8 @@ func (g *Group) WithoutSerials() *Group {
 	return &group
 }
 
-// Selected returns the group without the columns that a statement omits.
+// Selected returns the group without the columns that the statement omits by Select and
+// Omit.
 func (g *Group) Selected(s Selection) *Group {
 	if s == nil {
 		return g
@@ -115,7 +121,8 @@ func (g *Group) Selected(s Selection) *Group {
 	group.Keys = slices.DeleteFunc(slices.Clone(g.Keys), s.Omits)
 	group.Serials = slices.DeleteFunc(slices.Clone(g.Serials), s.Omits)
 	group.Plain = nil // because it would write the key even if the statement omits it
-	// A key that the statement does not write may be the key of another row.
+	// The row will not have a key that the statement does not write, so no serial number is
+	// made from it.
 	if g.Primary != nil && s.Omits(g.Primary) {
 		group.Primary = nil
 	}
@@ -123,8 +130,8 @@ func (g *Group) Selected(s Selection) *Group {
 }
 
 // Needs returns the number of IDs that the row needs, and reports whether a key or a
-// serial number of the row is unset. A row may lack a serial number without needing an
-// ID.
+// serial number of the row is unset. A row that lacks only a serial number may need no ID,
+// because the serial number is made from the row's key.
 func (g *Group) Needs(row reflect.Value) (ids int, lacks bool) {
 	for _, c := range g.Keys {
 		if c.Unset(row) {
@@ -144,7 +151,8 @@ func (g *Group) Needs(row reflect.Value) (ids int, lacks bool) {
 // keys.
 func (g *Group) Observes() bool { return g.tableGenerator != nil }
 
-// Observe passes the keys that a row has to the generator's method Observe.
+// Observe passes the keys that a row already has to the generator's method Observe. The
+// caller has checked [Group.Observes].
 func (g *Group) Observe(row reflect.Value) {
 	for _, c := range g.Keys {
 		if id := c.Get(row); id > 0 {
@@ -153,7 +161,7 @@ func (g *Group) Observe(row reflect.Value) {
 	}
 }
 
-// fill lets the generator set ids.
+// fill lets the generator set all elements of ids.
 func (g *Group) fill(ctx context.Context, ids []types.ID) error {
 	if g.tableGenerator != nil {
 		return g.tableGenerator.FillTable(ctx, g.table, ids)
@@ -166,9 +174,9 @@ func (g *Group) LacksSerial(row reflect.Value) bool {
 	return slices.ContainsFunc(g.Serials, func(c *Column) bool { return c.Unset(row) })
 }
 
-// serialFromKey reports whether the row's serial numbers are made from its primary key,
-// which is set or will be set by [Group.Fill]. Otherwise the row needs one more ID, from
-// which all its serial numbers are made.
+// serialFromKey reports whether the row's serial numbers are made from its primary key. The
+// key is set, or [Group.Fill] will set it. Otherwise the row needs one more ID, from which
+// all its serial numbers are made.
 func (g *Group) serialFromKey(row reflect.Value) bool {
 	return g.Primary != nil && (g.Representable(g.Primary.Get(row)) || g.Primary.Unset(row))
 }
@@ -221,12 +229,13 @@ func (g *Group) fillSerials(row reflect.Value, ids []types.ID) (rest []types.ID,
 	return ids, true
 }
 
-// Renumber replaces the serial numbers that were made from oldKey, because the row has
-// another key now. It keeps a serial number that a hook or the caller has set since.
+// Renumber replaces the row's serial numbers that were made from oldKey, because a hook has
+// given the row another key since. It keeps a serial number that a hook or the caller has
+// set.
 func (g *Group) Renumber(row reflect.Value, oldKey types.ID) error {
 	id := g.Primary.Get(row)
 	for _, c := range g.Serials {
-		if c.Unset(row) || c.Value(row) != c.Serial.Format(oldKey) {
+		if c.Unset(row) || c.Value(row) != c.Serial.Format(oldKey) { // not made from oldKey
 			continue
 		}
 		if !g.Representable(id) {
@@ -238,7 +247,8 @@ func (g *Group) Renumber(row reflect.Value, oldKey types.ID) error {
 	return nil
 }
 
-// checkIDs returns an error if an ID of the generator is not positive or is too large.
+// checkIDs returns an error if an ID from the generator is not positive, or is too large
+// for the group's serial numbers.
 func (g *Group) checkIDs(ids []types.ID) error {
 	for i, id := range ids {
 		if id <= 0 {

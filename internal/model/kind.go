@@ -13,7 +13,7 @@ import (
 // optionally wrapped in sql.Null, and optionally behind a pointer.
 type Kind struct {
 	scalar   reflect.Kind // Int64, Uint64, or String, which is the default case of each switch
-	nullable bool         // a struct {value; Valid bool} of database/sql
+	nullable bool         // a struct {value; Valid bool} of database/sql, such as sql.NullInt64
 	pointer  bool
 }
 
@@ -37,7 +37,7 @@ func KindOf(t reflect.Type) (Kind, error) {
 	case reflect.String:
 		k.scalar = reflect.String
 		return k, nil
-	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Uint8, reflect.Uint16, reflect.Uint32: // too small, see below
+	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Uint8, reflect.Uint16, reflect.Uint32: // too few bits, see below
 	default:
 		return Kind{}, fmt.Errorf("type %s cannot hold an ID: use types.ID, int64, uint64 or string", t)
 	}
@@ -65,7 +65,8 @@ func IsText(t reflect.Type) bool {
 	return t.Kind() == reflect.String || t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t.Implements(reflect.TypeFor[json.Marshaler]())
 }
 
-// IsID reports whether t is types.ID or a type types.Of.
+// IsID reports whether t is types.ID or a type types.Of[T], the integer types of package
+// types.
 func IsID(t reflect.Type) bool {
 	return t.Kind() == reflect.Int64 && t.PkgPath() == reflect.TypeFor[types.ID]().PkgPath()
 }
@@ -159,8 +160,9 @@ func (k Kind) IsString() bool { return k.scalar == reflect.String }
 func (k Kind) Optional() bool { return k.pointer || k.nullable }
 
 // ConvertsTo reports whether [Column.Get] and [Column.Set] can copy every value of kind k
-// to a field of the other kind. It returns false for strings, because they may hold text
-// that is not an ID, and for uint64 to string, because large values would get a sign.
+// to a field of the other kind. They can copy each integer, except a uint64 to a string,
+// because Get would make a large value negative. They cannot copy a string, because it may
+// hold text that is not an ID.
 func (k Kind) ConvertsTo(other Kind) bool {
 	return k.scalar == reflect.Int64 || k.scalar == reflect.Uint64 && other.scalar != reflect.String
 }

@@ -114,8 +114,9 @@ type Model struct {
 	LeftOut bool     // a tag excludes the model from gormflake.WithModels
 
 	// References are the foreign keys of the model and of its related models. Refused are
-	// the foreign keys of related models that cannot hold the model's key. They are no
-	// part of Err, because a row without related rows can be created.
+	// the foreign keys of related models that cannot hold the model's key, for example an
+	// int32 Line.OrderID. They are no part of Err, because a row without related rows can be
+	// created.
 	References, Refused []Reference
 
 	schema  *schema.Schema
@@ -125,17 +126,17 @@ type Model struct {
 	}
 }
 
-// KeyReplacedBy reports whether the primary key is the foreign key of the belongs-to
-// relation rel, and serial numbers are made from it. GORM replaces the key when it saves
-// rel.
+// KeyReplacedBy reports whether the model's primary key is also the foreign key of the
+// belongs-to relation rel, so that GORM replaces the key when it saves rel. It returns
+// false if no serial numbers are made from the key.
 func (m *Model) KeyReplacedBy(rel *schema.Relationship) bool {
 	return slices.ContainsFunc(m.Groups, func(g *Group) bool {
 		return slices.ContainsFunc(g.parents, func(c *Column) bool { return c.Field == rel.Field })
 	})
 }
 
-// RefusedBy returns the error for a row that has related rows by rel, or nil if their
-// foreign key can hold the row's key.
+// RefusedBy returns the error for a row that has related rows by the relation rel, because
+// their foreign key cannot hold the row's key. It returns nil if the foreign key can.
 func (m *Model) RefusedBy(rel *schema.Relationship) error {
 	for _, r := range m.Refused {
 		if r.Relation.Name == rel.Name {
@@ -211,16 +212,8 @@ func taggedColumns(s *schema.Schema, gens generators) (columns []*Column, errs [
 func secondKeys(s *schema.Schema, columns []*Column) (errs []error) {
 	for _, c := range columns {
 		f := c.Field
-		_, prefixed := f.TagSettings["EMBEDDEDPREFIX"]
-		// GORM removes the model's own id from the primary key if another field, such as f,
-		// is tagged primaryKey.
-		id := s.LookUpField("id")
-		// second is set if the model has a key of its own, which is in another struct and not
-		// nested deeper than f. If f has no prefix, only a tagged key counts.
-		second := prefixed && id != nil && !sameStruct(id, f) || slices.ContainsFunc(s.PrimaryFields, func(other *schema.Field) bool {
-			return !sameStruct(other, f) && len(other.BindNames) <= len(f.BindNames) && (prefixed || IsTagged(other))
-		})
-		if c.Primary && len(f.BindNames) > 1 && second {
+		isEmbedded := len(f.BindNames) > 1
+		if c.Primary && isEmbedded && hasOtherKey(s, f) {
 			errs = append(errs, fmt.Errorf("gormflake: model %s, field %s: the key of an embedded struct becomes a second primary key, column %s, with an ID that is in no other row: embed a struct without the key, or refer to the row by a foreign key",
 				s.Name, f.BindName(), f.DBName))
 		}
@@ -228,8 +221,24 @@ func secondKeys(s *schema.Schema, columns []*Column) (errs []error) {
 	return errs
 }
 
+// hasOtherKey reports whether the model has a key of its own besides f, the key of an
+// embedded struct. The model's own key is in another struct, and not nested deeper than f.
+// If f has no embeddedPrefix, only a tagged key counts, because the program may mean a
+// composite key, for example of a tenant's ID and f.
+func hasOtherKey(s *schema.Schema, f *schema.Field) bool {
+	_, prefixed := f.TagSettings["EMBEDDEDPREFIX"]
+	// GORM does not make an untagged id the primary key if another field, such as f, is
+	// tagged primaryKey. It is the model's own key nevertheless.
+	if id := s.LookUpField("id"); prefixed && id != nil && !sameStruct(id, f) {
+		return true
+	}
+	return slices.ContainsFunc(s.PrimaryFields, func(other *schema.Field) bool {
+		return !sameStruct(other, f) && len(other.BindNames) <= len(f.BindNames) && (prefixed || IsTagged(other))
+	})
+}
+
 // sameStruct reports whether two fields are declared in the same struct. BindNames is the
-// path of names that leads from the model to a field.
+// path of names that leads from the model to a field, such as Author and ID.
 func sameStruct(a, b *schema.Field) bool {
 	return slices.Equal(a.BindNames[:len(a.BindNames)-1], b.BindNames[:len(b.BindNames)-1])
 }
@@ -241,9 +250,9 @@ func isJoinTable(s *schema.Schema) bool {
 	return s.ModelType.Name() == "" && s.Name != ""
 }
 
-// strayTags returns an error for each tag that is not on a field in seen, which contains
-// the tagged fields of the schema. GORM parses neither unexported fields nor embedded
-// structs as fields.
+// strayTags returns an error for each snowflake tag that would have no effect, because it is
+// not on a column. seen contains the tagged fields of the schema, by their names such as
+// Base.ID. GORM parses neither unexported fields nor embedded structs as fields.
 func strayTags(s *schema.Schema, seen map[string]bool) (errs []error) {
 	eachTag(s.ModelType, nil, func(name, text string) {
 		if text != leftOut && !seen[name] {

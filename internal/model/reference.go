@@ -12,7 +12,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Reference is a foreign key to a tagged column.
+// Reference is a foreign key to a tagged column, for example the field Line.OrderID, which
+// refers to Order.ID.
 type Reference struct {
 	Relation *schema.Relationship
 	Key      *Column       // the column to which the foreign key refers
@@ -20,11 +21,12 @@ type Reference struct {
 	Err      error         // the reason why the foreign key cannot hold the key, or nil
 }
 
-// referencesOf returns the foreign keys to tagged columns in s and in the models to which
-// s is related, in a fixed order.
+// referencesOf returns the foreign keys to tagged columns, in the order of the relations.
+// The foreign keys are fields of s, and of the models to which s is related.
 func referencesOf(s *schema.Schema, gens generators) (refs []Reference) {
 	for _, rel := range Relations(s) {
 		for _, ref := range rel.References {
+			// A polymorphic relation also sets a type column, which has no PrimaryKey.
 			if ref.PrimaryKey == nil || ref.ForeignKey == nil || !IsTagged(ref.PrimaryKey) {
 				continue
 			}
@@ -82,9 +84,10 @@ func (r *Reference) copyKey(key any) (foreign reflect.Value, err error) {
 // probe is an ID that no type of less than 63 bits can hold, nor a float64.
 const probe types.ID = 1<<62 + 1
 
-// checkConversion lets GORM convert [probe] and returns an error if the foreign key then
-// has another value. For example, GORM converts some integers to a string as Go does,
-// which results in the one character with that code point.
+// checkConversion returns an error if GORM changes a key that it copies into the foreign
+// key. For the test it lets GORM copy [probe]. For example, an int32 is too small for it.
+// GORM converts some integers to a string as Go does, which results in the one character
+// with that code point.
 func (r *Reference) checkConversion() error {
 	from := r.Key.Field.FieldType
 	value := reflect.New(from).Elem()

@@ -24,7 +24,8 @@ type Set struct {
 	buffers    sync.Pool
 }
 
-// NewSet returns a set with the generators gens, by name.
+// NewSet returns a set with the generators gens, by the names that the tag option gen= uses.
+// The default generator has the name "".
 func NewSet(gens map[string]Generator) *Set { return &Set{generators: gens} }
 
 // Model returns the model of s, which it parses once and caches. It only reads s, because
@@ -43,13 +44,14 @@ func (set *Set) Model(s *schema.Schema) *Model {
 }
 
 // CheckJoinTable returns an error if s is a struct that GORM generated for a join table,
-// and lacks a tagged column that another model of the same table has. GORM would insert
-// the join rows without that column.
+// and lacks a tagged column that another model of the same table has. For example, the
+// program has a model Play with a tagged ID for the table plays, and a many2many relation
+// uses that table. GORM would insert the join rows without an ID.
 func (set *Set) CheckJoinTable(s *schema.Schema) (err error) {
 	if !isJoinTable(s) {
 		return nil
 	}
-	set.models.Range(func(key, value any) bool {
+	set.models.Range(func(key, value any) (goOn bool) {
 		other := key.(*schema.Schema)
 		if other.Table != s.Table || isJoinTable(other) {
 			return true
@@ -80,8 +82,8 @@ func (set *Set) Generate(ctx context.Context, g *Group, n int) (*[]types.ID, err
 	if n == 0 {
 		return ids, nil
 	}
-	// Otherwise a generator that skips elements would leave IDs of an earlier statement
-	// there.
+	// The buffer may contain IDs of an earlier statement. A generator that skips elements
+	// would leave these there, and checkIDs could not notice it.
 	clear(*ids)
 	if err := g.fill(ctx, *ids); err != nil {
 		return nil, fmt.Errorf("generator%s: %w", quotedGen(g.genName), err)

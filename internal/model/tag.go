@@ -15,15 +15,15 @@ const (
 	leftOut = "-" // the tag that excludes a model from gormflake.WithModels
 )
 
-// tag is a parsed `snowflake:"…"`.
+// tag is the parsed text of a struct tag such as `snowflake:"pk,gen=orders"`.
 type tag struct {
-	primary bool   // pk
-	serial  string // the code of a serial number, "" for a key
-	gen     string // the name of the generator, "" for the default generator
+	primary bool   // the role is pk
+	serial  string // the code of a serial number, as in serial=PAY; "" for a key
+	gen     string // the name of the generator, as in gen=orders; "" for the default generator
 }
 
 // parseTag parses the text of a tag, which is a role, such as pk, and options after
-// commas.
+// commas, such as gen=orders.
 func parseTag(text string) (t tag, err error) {
 	words := strings.Split(text, ",")
 	err = t.parseRole(words[0])
@@ -33,13 +33,13 @@ func parseTag(text string) (t tag, err error) {
 	return t, err
 }
 
-// parseRole parses the first word of a tag.
+// parseRole parses the first word of a tag, which is pk, id or serial=CODE.
 func (t *tag) parseRole(text string) error {
 	code, isSerial := strings.CutPrefix(text, "serial=")
 	switch {
 	case text == "pk":
 		t.primary = true
-	case text == "id":
+	case text == "id": // neither a primary key nor a serial number, as in the zero tag
 	case isSerial && code == "":
 		return errors.New("serial= names no code: want serial=CODE")
 	case isSerial:
@@ -50,7 +50,7 @@ func (t *tag) parseRole(text string) error {
 	return nil
 }
 
-// parseOption parses a later word of a tag.
+// parseOption parses a later word of a tag, which can only be gen=NAME.
 func (t *tag) parseOption(text string) error {
 	name, value, _ := strings.Cut(text, "=")
 	switch {
@@ -65,14 +65,15 @@ func (t *tag) parseOption(text string) error {
 	return nil
 }
 
-// IsTagged reports whether the plugin gives keys to a field.
+// IsTagged reports whether the plugin sets the field, because it has a snowflake tag other
+// than snowflake:"-".
 func IsTagged(f *schema.Field) bool {
 	text, ok := f.Tag.Lookup(tagKey)
 	return ok && text != leftOut
 }
 
-// leavesOut reports whether a field of t, or of a struct that it embeds, has the tag that
-// leaves the model out.
+// leavesOut reports whether a field of t, or of a struct that it embeds, has the tag
+// snowflake:"-", which excludes the model from gormflake.WithModels.
 func leavesOut(t reflect.Type) bool {
 	found := false
 	eachTag(t, nil, func(_, text string) { found = found || text == leftOut })
@@ -81,7 +82,7 @@ func leavesOut(t reflect.Type) bool {
 
 // eachTag calls visit for each tag in t and in the structs that it embeds, with the text
 // of the tag and the name of its field, such as Base.ID. path contains the names of the
-// fields that lead to t.
+// fields that lead to t, and is nil for the model's own struct.
 func eachTag(t reflect.Type, path []string, visit func(name, text string)) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -89,13 +90,15 @@ func eachTag(t reflect.Type, path []string, visit func(name, text string)) {
 		if text, ok := f.Tag.Lookup(tagKey); ok {
 			visit(strings.Join(at, "."), text)
 		}
-		if inner := embedded(f); inner != nil && len(at) < 16 { // any limit will do, because a struct may embed itself by a pointer
+		const maxDepth = 16 // ends the recursion if a struct embeds a pointer to itself
+		if inner := embedded(f); inner != nil && len(at) < maxDepth {
 			eachTag(inner, at, visit)
 		}
 	}
 }
 
-// embedded returns the struct type that f embeds, or nil.
+// embedded returns the struct type of f if f is anonymous or tagged gorm:"embedded", and
+// otherwise nil.
 func embedded(f reflect.StructField) reflect.Type {
 	_, tagged := schema.ParseTagSetting(f.Tag.Get("gorm"), ";")["EMBEDDED"]
 	if !tagged && !f.Anonymous {

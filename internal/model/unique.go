@@ -2,14 +2,16 @@ package model
 
 import "gorm.io/gorm/schema"
 
-// Unique is a unique index or constraint that the model declares.
+// Unique is a unique index or constraint that the model declares. By its columns, package
+// fill finds the existing row that an upsert has updated.
 type Unique struct {
-	Columns []string
-	Where   string // the condition of a partial index
+	Columns []string // names in the database
+	Where   string   // the condition of a partial index
 }
 
 // uniquesOf returns the unique indexes and constraints of a schema. It leaves out the
-// primary key, and an index with an expression, because its values are in no column.
+// primary key, and each index with an expression such as lower(name), because no column
+// has the value of the expression.
 func uniquesOf(s *schema.Schema) (list []Unique) {
 	for _, index := range s.ParseIndexes() {
 		u := Unique{Where: index.Where}
@@ -18,7 +20,8 @@ func uniquesOf(s *schema.Schema) (list []Unique) {
 				u.Columns = append(u.Columns, f.DBName)
 			}
 		}
-		if index.Class == "UNIQUE" && len(u.Columns) == len(index.Fields) {
+		hasExpression := len(u.Columns) < len(index.Fields)
+		if index.Class == "UNIQUE" && !hasExpression {
 			list = append(list, u)
 		}
 	}

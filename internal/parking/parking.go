@@ -1,8 +1,9 @@
 // Package parking chooses where to park counters such as AUTO_INCREMENT, and builds the
 // statements that park them. MySQL, MariaDB and SQLite move such a counter past each
-// larger key, so that its next value is the generator's next ID. A parked counter is
-// above the generator's IDs. A SQLite counter without AUTOINCREMENT cannot be parked, so
-// its table gets the trigger of package sqliteguard instead.
+// larger key that is inserted. Its next value is therefore just above the generator's last
+// ID, where the generator's next IDs are. To park a counter is to move it far above the
+// generator's IDs. A SQLite counter without AUTOINCREMENT cannot be parked, so its table
+// gets the trigger of package sqliteguard instead.
 package parking
 
 import (
@@ -19,13 +20,14 @@ import (
 type Place struct {
 	ID    types.ID  // the value to which a counter is moved, with room above it
 	Until time.Time // the time at which the generator reaches ID
-	Limit types.ID  // a counter is parked if its next value is larger
+	Limit types.ID  // the largest ID of the next ten years; a counter above it is parked
 
 	First, Last types.ID // bounds of the keys that parked counters assign
 }
 
-// NewPlace returns the place for IDs of the layout. l.Max(t) is the largest ID that a
-// generator can have issued until t.
+// NewPlace returns the place for IDs of the layout. It is above all IDs of at least the next
+// ten years, or at the end of the layout if that comes earlier. It converts times to IDs by
+// l.Max(t), which returns the largest ID that a generator can have issued until t.
 func NewPlace(l snowflake.Layout) Place {
 	const years = 10 // the least time for which a parked counter is above all IDs
 	end, expires := time.Now().AddDate(years, 0, 0), l.Expires()
@@ -33,10 +35,11 @@ func NewPlace(l snowflake.Layout) Place {
 		end = expires
 	}
 	until := end.Add(expires.Sub(end) / 8 * 7)
-	// The place is 7/8 of the way from end to expires, so it moves by only one year in
-	// eight years. The ten years from first to until therefore contain the counters that
-	// earlier processes have parked, and the year from until to last contains the keys
-	// that these counters assign.
+	// Another process computes another place, because end moves by a year each year. until is
+	// 7/8 of the way from end to expires, so it moves by only one year in eight years. The ten
+	// years from first to until therefore contain the counters that earlier processes have
+	// parked, and the year from until to last contains the keys that the parked counters
+	// assign.
 	first, last := l.Max(until.AddDate(-years, 0, 0)), l.Max(until.AddDate(1, 0, 0))
 	limit := l.Max(end)
 	return Place{ID: l.Max(until), Until: until, Limit: limit, First: max(first, limit), Last: last}
@@ -50,17 +53,19 @@ func (p Place) String() string {
 	return fmt.Sprintf("at %d, above all IDs until %d", p.ID, p.Until.Year())
 }
 
-// MySQL returns the statement that moves the counter of a table, whose name is quoted.
-// The server does not move the counter below the largest key.
+// MySQL returns the statement that moves the counter of a table, so that it assigns the key
+// next. table is the quoted name. The server does not move the counter below the largest
+// key.
 func MySQL(table string, next types.ID) string {
 	return "ALTER TABLE " + table + " AUTO_INCREMENT = " + next.String()
 }
 
-// counterOption matches the counter in the last line of SHOW CREATE TABLE, where other
-// options of the table may follow it. It is absent while the counter is at 1.
+// counterOption finds the counter in the last line of SHOW CREATE TABLE, for example 17 in
+// ") ENGINE=InnoDB AUTO_INCREMENT=17 DEFAULT CHARSET=utf8mb4". The line has no counter
+// while the counter is at 1.
 var counterOption = regexp.MustCompile(`(?m)^\) .*?\bAUTO_INCREMENT=(\d+)`)
 
-// MySQLNext returns the next value of a counter from the result of SHOW CREATE TABLE,
+// MySQLNext returns the next value of a counter. create is the result of SHOW CREATE TABLE,
 // because the values in information_schema may be out of date.
 func MySQLNext(create string) uint64 {
 	next := uint64(1)
@@ -72,8 +77,8 @@ func MySQLNext(create string) uint64 {
 
 // SQLite returns the statements that move the counter of a table with AUTOINCREMENT, so
 // that it assigns the key after last. They insert the counter first, because the table has
-// no counter before its first row. schema is empty, or quoted and ends with a dot. table is
-// the name as an SQL literal.
+// no counter before its first row. schema is a quoted name and a dot, or empty. table is the
+// name as an SQL literal, such as 'orders'.
 func SQLite(schema, table string, last types.ID) []string {
 	where := " WHERE name = " + table + " COLLATE NOCASE"
 	return []string{

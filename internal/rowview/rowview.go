@@ -22,7 +22,7 @@ type Rows struct {
 	Value reflect.Value // a struct, or a list of structs or of pointers to structs
 	Many  bool          // Value is a slice or array
 	N     int           // number of rows
-	Plain bool          // Value is a list of structs that can be set, not of pointers
+	Plain bool          // Value is a list of structs, not of pointers, and can be set; see PlainKeys
 }
 
 // Of returns the rows of the statement. It returns an error for structs whose layout
@@ -42,7 +42,7 @@ func Of(stmt *gorm.Statement) (Rows, error) {
 		} else {
 			r.Plain = r.Value.Kind() == reflect.Slice || r.Value.CanAddr()
 		}
-	default:
+	default: // such as a map
 		return Rows{}, nil
 	}
 	if want := stmt.Schema.ModelType; !t.ConvertibleTo(want) {
@@ -73,8 +73,10 @@ func (r Rows) Index(matches func(row reflect.Value) bool) int {
 // Contain reports whether matches returns true for at least one row.
 func (r Rows) Contain(matches func(row reflect.Value) bool) bool { return r.Index(matches) >= 0 }
 
-// Target returns the struct or the list behind value, and the type of its rows. It
-// returns an error if value contains no structs, or is a copy that cannot be set.
+// Target returns the struct or the list behind value, which is the argument of a function
+// that sets keys in rows. It also returns the type of the rows, for example Order for a
+// *[]*Order. It returns an error if value contains no structs, or is a copy that cannot be
+// set.
 func Target(value any) (v reflect.Value, row reflect.Type, err error) {
 	v = reflect.ValueOf(value)
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
@@ -92,6 +94,7 @@ func Target(value any) (v reflect.Value, row reflect.Type, err error) {
 	switch {
 	case row == nil || row.Kind() != reflect.Struct:
 		return v, nil, fmt.Errorf("got %T: want a pointer to a struct or slice", value)
+	// The elements of a slice can be set without a pointer to the slice.
 	case v.Kind() != reflect.Slice && !v.CanAddr():
 		return v, nil, fmt.Errorf("got %T, a copy that cannot be set: want a pointer to it", value)
 	}
@@ -104,8 +107,9 @@ type PlainKeys struct {
 	size, offset uintptr // size of a row, and offset of the key in it
 }
 
-// PlainKeysOf returns a reader of the keys in a field. It returns nil if the field is not
-// a 64-bit integer, or is behind a pointer.
+// PlainKeysOf returns a reader of the keys in the field f. It returns nil if the field is
+// not a 64-bit integer, or is behind a pointer. The offset of the key in a row is the sum of
+// the offsets of the embedded structs and of the field.
 func PlainKeysOf(f *schema.Field) *PlainKeys {
 	if t := f.FieldType; !reflect.Zero(t).CanInt() && !reflect.Zero(t).CanUint() || t.Bits() != 64 {
 		return nil
@@ -122,8 +126,9 @@ func PlainKeysOf(f *schema.Field) *PlainKeys {
 	return p
 }
 
-// In returns pointers to the keys of an addressable list of rows. It also serves uint64
-// keys and named types. It uses no reflection, which would take ten times as long in each
+// In returns a pointer to the key of each row. rows is a slice or an addressable array of
+// structs. In also serves uint64 keys and named types, which have the same 64 bits. It
+// computes the address of each key, because reflection would take ten times as long in each
 // pass over the rows.
 func (p *PlainKeys) In(rows reflect.Value) iter.Seq[*int64] {
 	return func(yield func(*int64) bool) {
@@ -165,9 +170,10 @@ func Maps(dest any) ([]map[string]any, bool) {
 	return nil, false
 }
 
-// ZeroInMap reports whether the map contains the field, under any name that GORM accepts,
-// and whether its value is NULL or 0. If the map names the field twice, ZeroInMap checks
-// both values, because the database may take either.
+// ZeroInMap reports whether the map has NULL or 0 for the field, and whether the map
+// contains the field at all. GORM accepts several names of a field, such as ID and id. If
+// the map has the field under two names, zero is set if either value is NULL or 0, because
+// the database may take either.
 func ZeroInMap(f *schema.Field, row map[string]any) (zero, found bool) {
 	for name, value := range row {
 		if name != f.DBName && f.Schema.LookUpField(name) != f {
@@ -183,7 +189,7 @@ func ZeroInMap(f *schema.Field, row map[string]any) (zero, found bool) {
 // that GORM or the driver converts itself, such as an SQL expression.
 func isZero(value any) bool {
 	if v := reflect.ValueOf(value); v.CanInt() && v.Int() != 0 {
-		return false // avoid the allocations below
+		return false // the common case, without the allocations below
 	}
 	v, err := driver.DefaultParameterConverter.ConvertValue(value)
 	if err != nil {

@@ -13,11 +13,12 @@ import (
 
 // graphKey identifies trees that share a graph.
 type graphKey struct {
-	root     *schema.Schema
-	pointers bool // the root rows are behind pointers
+	root     *schema.Schema // the model of the first rows
+	pointers bool           // the first rows are behind pointers, as in []*Order
 }
 
-// canShareRow reports whether two values of type t can share a row.
+// canShareRow reports whether two values of type t can contain the same row, because they hold
+// their rows by pointers. It returns true for *Line and []*Line, and false for []Line.
 func canShareRow(t reflect.Type) bool {
 	for t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
 		t = t.Elem()
@@ -33,6 +34,7 @@ func build(stmt *gorm.Statement, set *model.Set, key graphKey) (*graph, error) {
 		return nil, err
 	}
 	g := &graph{root: &edge{name: key.root.Name, target: root}, nodes: sorted(b.found)}
+	// Each model has a slot, which is the place of its IDs, for each of its generators.
 	for i, n := range g.nodes {
 		n.index = i
 		n.slot = g.slots
@@ -41,11 +43,13 @@ func build(stmt *gorm.Statement, set *model.Set, key graphKey) (*graph, error) {
 	if g.slots == 0 {
 		return nil, fmt.Errorf(`gormflake: Assign: model %s and its relations have no tagged field: tag the key with snowflake:"pk"`, key.root.Name)
 	}
-	// The marks build on each other. markParents reads shared, which the others complete.
+	// markParents comes last, because it reads shared, which the lines before it complete.
 	markRelays(g.nodes)
 	markCycles(b.found)
 	root.shared = root.shared || key.pointers
 	markParents(g.nodes)
+	// The walk may reach a shared row again, and then replace a key that other rows have copied.
+	// A belongs-to relation sets the row's own key after serial numbers were made from it.
 	g.needsRepeat = slices.ContainsFunc(g.nodes, func(n *node) bool { return n.keyMayChange && n.shared || n.ownKeyIsForeign })
 	return g, nil
 }
@@ -57,10 +61,9 @@ type builder struct {
 	found []*node
 }
 
-// node returns the node of a model. For a new node, it follows all relations of the model,
-// and notes what they mean for the rows: whether a walk can reach a row twice, and whether
-// GORM may replace a key when it saves a relation. The comments of node and edge explain
-// the fields.
+// node returns the node of a model. For a new node, it follows all relations of the model. For
+// each related model it notes whether a walk can reach a row twice (shared), and whether
+// GORM may replace a row's key when it saves the relation (keyMayChange).
 func (b *builder) node(s *schema.Schema) (*node, error) {
 	if i := slices.IndexFunc(b.found, func(n *node) bool { return n.schema == s }); i >= 0 {
 		return b.found[i], nil
@@ -76,7 +79,7 @@ func (b *builder) node(s *schema.Schema) (*node, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.refused = m.RefusedBy(rel) // an error if the foreign key cannot hold the key
+		e.refused = m.RefusedBy(rel) // an error if the foreign key cannot hold the key, else nil
 		e.target.shared = e.target.shared || canShareRow(rel.Field.FieldType)
 		e.target.keyMayChange = e.target.keyMayChange || e.mayChangeKey()
 		n.edges = append(n.edges, e)
@@ -89,7 +92,7 @@ func (b *builder) node(s *schema.Schema) (*node, error) {
 
 // edge returns the edge of a relation, and adds the related model to the nodes.
 func (b *builder) edge(rel *schema.Relationship) (*edge, error) {
-	// Another goroutine may still be parsing the schema in rel. Parse waits for it.
+	// Another goroutine may still be parsing the related model. GORM's Parse waits for it.
 	s, err := parse(b.stmt, rel.FieldSchema.ModelType)
 	if err != nil {
 		return nil, err
@@ -114,10 +117,12 @@ func (b *builder) edge(rel *schema.Relationship) (*edge, error) {
 func (b *builder) links(rel *schema.Relationship) ([]*link, error) {
 	var links []*link
 	for _, ref := range rel.References {
-		// OwnPrimaryKey is set if the model that declares the relation has the key. It does so
-		// as the parent, which it is unless the relation is a belongs-to relation.
-		switch parentOwnsField := rel.Type != schema.BelongsTo; {
-		case ref.PrimaryKey != nil && ref.OwnPrimaryKey == parentOwnsField:
+		// OwnPrimaryKey is set if the key is in the model that declares the relation, and not in
+		// the related model. The declaring model is the parent, unless the relation is a
+		// belongs-to relation. So both are true, or both are false, if the parent has the key.
+		declaredByParent := rel.Type != schema.BelongsTo
+		switch {
+		case ref.PrimaryKey != nil && ref.OwnPrimaryKey == declaredByParent:
 			links = append(links, reference(ref.PrimaryKey, ref.ForeignKey))
 		case ref.PrimaryValue != "": // polymorphic, so it cannot be a belongs-to relation
 			l := &link{to: model.NewColumn(ref.ForeignKey), constant: ref.PrimaryValue, kind: linkBySetter}
@@ -130,7 +135,7 @@ func (b *builder) links(rel *schema.Relationship) ([]*link, error) {
 	return links, nil
 }
 
-// parse returns the schema that the create callback would see for t.
+// parse returns the schema of the model t, from the same cache as in a create.
 func parse(stmt *gorm.Statement, t reflect.Type) (*schema.Schema, error) {
 	if err := stmt.Parse(reflect.New(t).Interface()); err != nil {
 		return nil, fmt.Errorf("gormflake: Assign: model %s: %w", t, err)

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// claim records that a link sets a foreign key of child to a value of parent.
+// claim records that a link sets a foreign key of child to a value of parent. A link copies
+// one column, for example Order.ID to Line.OrderID in the relation Order.Lines.
 type claim struct {
 	edge          *edge
 	link          *link
@@ -15,19 +16,19 @@ type claim struct {
 	path          []step // path from the root to the child
 }
 
-// claimPass returns an error for the first row whose foreign key two parents would set to
-// different values.
+// claimPass is the pass of a walk that finds rows with two parents. It returns an error for the
+// first row whose foreign key two parents would set to different values.
 type claimPass struct {
 	ctx    context.Context
 	walk   *walk
-	claims map[rowColumn]claim
+	claims map[rowColumn]claim // the first claim to each foreign key of a row
 }
 
 // visitRow does nothing, because only links make claims.
 func (p *claimPass) visitRow(*node, reflect.Value) error { return nil }
 
-// visitLink records the claims of a link, and compares them with earlier claims to the
-// same foreign keys.
+// visitLink records the claims that the relation e makes to the foreign keys of child. If it
+// finds an earlier claim to a foreign key, it compares the two claims.
 func (p *claimPass) visitLink(e *edge, parent, child reflect.Value) error {
 	for _, l := range e.links {
 		second := claim{edge: e, link: l, parent: parent, child: child, path: slices.Clone(p.walk.path)}
@@ -49,23 +50,23 @@ func (p *claimPass) visitLink(e *edge, parent, child reflect.Value) error {
 }
 
 // differs reports whether two claims to the same foreign key contradict each other, so
-// that the row has two parents. It does not compare values that other links will set
-// first, because parents of different models may refer to a common row, such as a tenant.
+// that the row has two parents.
 func (c claim) differs(ctx context.Context, other claim) (bool, error) {
-	// sameFrom is set if both links copy the same column of a model.
+	// sameFrom is set if both links copy the same column of a model, such as Order.ID.
 	sameFrom := c.link.from != nil && other.link.from != nil && c.link.from.Field == other.link.from.Field
 	switch {
 	// The walk has reached one parent twice.
 	case sameFrom && c.parent.UnsafeAddr() == other.parent.UnsafeAddr():
 		return false, nil
-	// A belongs-to relation contradicts only a relation of the parent that sets the
-	// foreign key from the same column, to which it is the way back.
+	// A belongs-to relation such as Line.Order can contradict only the relation to which it is
+	// the way back, such as Order.Lines, because both copy Order.ID to Line.OrderID.
 	case (c.edge.belongsTo || other.edge.belongsTo) && (!sameFrom || c.edge.belongsTo == other.edge.belongsTo):
 		return false, nil
-	// Another link sets one of the values first.
+	// Another link will set one of the values first, so it cannot be compared yet. The parents
+	// of different models may refer to a common row, such as a tenant.
 	case c.edge != other.edge && (c.link.fromLinked || other.link.fromLinked):
 		return false, nil
-	// Different parents get different keys.
+	// At least one parent has no key yet, and different parents get different keys.
 	case c.getsKey() || other.getsKey():
 		return true, nil
 	}
@@ -77,7 +78,8 @@ func (c claim) differs(ctx context.Context, other claim) (bool, error) {
 	return !reflect.DeepEqual(value, otherValue), err
 }
 
-// getsKey reports whether Assign will set the parent's value to which the claim refers.
+// getsKey reports whether the parent's value, which the link copies, is unset and Assign will
+// set it. It does so for a tagged column, and for a primary key that another link sets.
 func (c claim) getsKey() bool {
 	l := c.link
 	return (l.tagged || l.fromLinked && l.from.Field.PrimaryKey) && l.valueUnset(c.parent)
@@ -85,20 +87,20 @@ func (c claim) getsKey() bool {
 
 // value returns the value that the claim would set in the foreign key.
 func (c claim) value(ctx context.Context) (any, error) {
-	child := reflect.New(c.child.Type()).Elem()
+	child := reflect.New(c.child.Type()).Elem() // a new row, so that the tree does not change
 	err := c.link.copy(ctx, c.parent, child)
 	return c.link.to.Content(child), err
 }
 
-// checkParents returns an error if two parents share a row.
+// checkParents walks the tree and returns an error if two parents share a row.
 func (w *walk) checkParents(ctx context.Context) error {
-	w.traced = true
+	w.traced = true // for the paths in the error
 	defer func() { w.traced = false }()
 	return w.run(&claimPass{ctx: ctx, walk: w, claims: map[rowColumn]claim{}})
 }
 
 // twoParentsError returns the error for a row whose parents make different claims. It
-// names the paths to the row.
+// names the paths by which the walk reached the row, such as Order[0].Lines[2].
 func (w *walk) twoParentsError(first, second claim) error {
 	fix := "give each parent its own copy"
 	if first.edge.belongsTo || second.edge.belongsTo {

@@ -8,22 +8,25 @@ import (
 	"slices"
 )
 
-// countPass counts the IDs to generate, and returns an error for every reason to reject
-// the tree, before Assign changes it.
+// countPass is the pass of a walk that counts the IDs to generate. It returns an error for a
+// tree that Assign must reject, before Assign changes the tree. Only rows with two parents
+// are left to claimPass.
 type countPass struct {
 	ctx          context.Context
-	counts       []int                  // by slot ([node.slot])
+	counts       []int                  // number of IDs for each model and generator, by [node.slot]
 	linkedRelays map[rowColumn]struct{} // columns that links will set and other links read ([link.toRelay])
 
 	// Rows may have two parents if spans overlap, or if otherParent is set. spans are the
-	// slices of rows whose visits the walk does not record. otherParent is set if a
-	// child's back pointer points to another row than its parent.
+	// address ranges of slices of structs, because two slices may share an array. otherParent
+	// is set if a child's back pointer, such as Line.Order, points to another row than its
+	// parent.
 	spans       []span
 	fewSpans    [8]span // backs spans, which saves small trees an allocation
 	otherParent bool
 }
 
-// visitRow counts the IDs that the row needs from each generator.
+// visitRow counts the IDs that the row needs from each generator. It also passes the keys that
+// the row has to a generator that observes keys.
 func (p *countPass) visitRow(n *node, row reflect.Value) error {
 	for i, g := range n.groups {
 		if g.Observes() {
@@ -42,14 +45,14 @@ func (p *countPass) visitRow(n *node, row reflect.Value) error {
 // child may have another parent.
 func (p *countPass) visitLink(e *edge, parent, child reflect.Value) error {
 	// Note whether rows may have two parents, which claimPass then examines.
-	if e.rowSize > 0 {
+	if e.rowSize > 0 { // child is in a slice of structs
 		p.addSpan(child.UnsafeAddr(), e.rowSize)
 	}
 	if len(e.backPointers) > 0 && !p.otherParent {
 		p.noteBackPointers(e.backPointers, parent, child)
 	}
-	// missing is a link whose value is unset and will not be set, so that it would make an
-	// orphan of the child.
+	// missing is a link whose value in the parent is unset and will not be set, so that the
+	// child would be an orphan. unset is the number of such links.
 	var missing *link
 	references, unset := 0, 0
 	for _, l := range e.links {
@@ -76,8 +79,9 @@ func (p *countPass) visitLink(e *edge, parent, child reflect.Value) error {
 	return nil
 }
 
-// checkLink records a relay column that the link will set, and returns an error if GORM
-// cannot convert the parent's value to the foreign key.
+// checkLink returns an error if GORM cannot convert the parent's value to the foreign key. If
+// another link copies the foreign key further, checkLink records that it will be set, for
+// [countPass.available].
 func (p *countPass) checkLink(l *link, parent, child reflect.Value) error {
 	if l.toRelay {
 		if p.linkedRelays == nil {
@@ -91,8 +95,8 @@ func (p *countPass) checkLink(l *link, parent, child reflect.Value) error {
 	return nil
 }
 
-// available reports whether the parent's value will be set when Assign links the
-// children.
+// available reports whether the parent's value, which link l copies, will be set when Assign
+// links the child. It is set already, or it is tagged, or another link sets it.
 func (p *countPass) available(l *link, parent reflect.Value) bool {
 	if l.tagged || !l.valueUnset(parent) {
 		return true
@@ -112,8 +116,8 @@ func (l *link) orphanError(e *edge) error {
 		e.name, l.from.Name(), l.to.Name(), role)
 }
 
-// noteBackPointers notes whether a back pointer of the child points to another row than
-// its parent.
+// noteBackPointers notes whether a back pointer of the child, such as Line.Order, points to
+// another row than its parent.
 func (p *countPass) noteBackPointers(backPointers []*edge, parent, child reflect.Value) {
 	for _, back := range backPointers {
 		v, ok := back.field.Find(child) // a back pointer that is a struct is a copy, so another row

@@ -12,8 +12,8 @@ import (
 // graph describes the trees of one shape. It contains the models that can be reached from
 // the root, and the relations between them.
 type graph struct {
-	root  *edge
-	nodes []*node // parents before children
+	root  *edge   // leads to the first rows of the tree
+	nodes []*node // the models, parents before children
 	slots int     // number of blocks of IDs to generate, one for each model and generator
 
 	// needsRepeat is set if a link may replace a row's key after other rows refer to it,
@@ -21,16 +21,19 @@ type graph struct {
 	needsRepeat bool
 }
 
-// node is a model of the graph.
+// node is a model of the graph. Its groups are the tagged columns by generator. Its edges are
+// its relations, belongs-to first, because other relations may refer to a key that a
+// belongs-to relation sets.
 type node struct {
 	index  int // index among the nodes of the graph
 	schema *schema.Schema
 	groups []*model.Group
-	slot   int     // index of the first group's block of IDs; the blocks of its other groups follow
-	edges  []*edge // belongs-to first, because other relations may refer to a key that a belongs-to link sets
+	slot   int // index of the first group's block of IDs; the blocks of its other groups follow
+	edges  []*edge
 
-	// keyMayChange is set if a link may replace the keys of the node's rows.
-	// ownKeyIsForeign is also set if a relation of the node itself may do so.
+	// keyMayChange is set if a relation may replace the keys of the node's rows, because the key
+	// is also a foreign key. ownKeyIsForeign is also set if the node itself declares that
+	// relation.
 	keyMayChange, ownKeyIsForeign bool
 
 	// shared is set if the walk may reach a row of the node twice, or in a cycle. The
@@ -39,14 +42,15 @@ type node struct {
 	shared bool
 }
 
-// edge is a relation, in the direction from the model that declares the field.
+// edge is a relation, in the direction from the model that declares the field to the related
+// model. For example, Order.Lines leads from Order to Line.
 type edge struct {
-	name      string
-	field     *model.Column // nil for the root
-	target    *node
+	name      string        // such as Order.Lines
+	field     *model.Column // the field that holds the related rows, nil for the root
+	target    *node         // the related model
 	belongsTo bool
 	links     []*link // the columns that GORM sets when it saves the relation
-	refused   error   // error for a tree with rows of the relation, whose foreign key cannot hold the key
+	refused   error   // set if the foreign key cannot hold the key; Assign returns it for rows of the relation
 
 	// rowSize is the size of a row if the relation is a slice of structs whose visits the
 	// walk does not record, and otherwise 0. A countPass finds such slices that overlap.
@@ -55,10 +59,12 @@ type edge struct {
 	backPointers []*edge // relations of the target that lead back to this edge's model by the same foreign key
 }
 
-// isParent reports whether the rows of the model that declares the field are the parents.
+// isParent reports whether the model that declares the relation is the parent, as in a has-one
+// or has-many relation. A many-to-many relation has no parent, and no links.
 func (e *edge) isParent() bool { return !e.belongsTo && len(e.links) > 0 }
 
-// isBackPointer reports whether back sets a foreign key from the same column as e does.
+// isBackPointer reports whether back is the belongs-to relation that leads back along e, as
+// Line.Order for Order.Lines. Both then set the same foreign key from the same column.
 func (e *edge) isBackPointer(back *edge) bool {
 	return back.belongsTo && slices.ContainsFunc(e.links, func(l *link) bool {
 		return slices.ContainsFunc(back.links, func(b *link) bool {
@@ -90,18 +96,19 @@ func markParents(nodes []*node) {
 	}
 }
 
-// mayChangeKey reports whether a link of the relation sets a primary key of the target.
+// mayChangeKey reports whether the relation sets a primary key of the related model, because
+// that key is also its foreign key.
 func (e *edge) mayChangeKey() bool {
 	return !e.belongsTo && slices.ContainsFunc(e.links, func(l *link) bool { return l.to.Field.PrimaryKey })
 }
 
 // markRelays sets fromLinked and toRelay of the links. A relay is an untagged column that
-// one link sets and another link reads, for example a foreign key in a composite primary
-// key.
+// one link sets and another link reads. For example, Line.OrderID is part of Line's
+// composite primary key. Order.Lines sets it, and Line.Parts copies it to Part.OrderID.
 func markRelays(nodes []*node) {
 	// The untagged columns that links read, and the columns that links set.
 	sources, targets := map[*schema.Field]bool{}, map[*schema.Field]bool{}
-	each := func(do func(*link)) {
+	forEachLink := func(do func(*link)) {
 		for _, n := range nodes {
 			for _, e := range n.edges {
 				for _, l := range e.links {
@@ -110,13 +117,13 @@ func markRelays(nodes []*node) {
 			}
 		}
 	}
-	each(func(l *link) {
+	forEachLink(func(l *link) {
 		targets[l.to.Field] = true
 		if l.from != nil && !l.tagged {
 			sources[l.from.Field] = true
 		}
 	})
-	each(func(l *link) {
+	forEachLink(func(l *link) {
 		l.fromLinked = l.from != nil && targets[l.from.Field]
 		l.toRelay = sources[l.to.Field]
 	})
@@ -155,8 +162,9 @@ func sorted(nodes []*node) []*node {
 	return order
 }
 
-// markCycles marks a node as shared in each cycle that runs through slices of structs
-// only. The walk then records its visits and ends even if such slices contain themselves.
+// markCycles marks a node as shared in each cycle of relations that are slices of structs,
+// for example Category.Children. The walk then records its visits, and ends even if such a
+// slice contains itself. A cycle with a pointer has a shared node already.
 func markCycles(nodes []*node) {
 	for _, n := range nodes {
 		n.shared = n.shared || n.reaches(n, map[*node]bool{})

@@ -10,10 +10,10 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// keyPass sets keys, serial numbers and foreign keys.
+// keyPass is the pass of a walk that sets keys, serial numbers and foreign keys.
 type keyPass struct {
 	ctx    context.Context
-	blocks []block // by slot ([node.slot])
+	blocks []block // one for each model and generator, from the index [node.slot] of the model
 
 	keysOnly bool // leave serial numbers unset until no key changes any more
 	replaced bool // a link replaced a key to which other rows may refer
@@ -25,8 +25,9 @@ type block struct {
 	buffer *[]types.ID // the whole buffer, to recycle
 }
 
-// generate calls the generators for the counted IDs, parents first. The caller recycles
-// the blocks, even after an error.
+// generate calls the generators for the counted IDs. It begins with the parents, so that these
+// get smaller IDs than their children if the IDs of a generator rise. counts has the number
+// of IDs of each block. The caller recycles the blocks, even after an error.
 func generate(ctx context.Context, set *model.Set, g *graph, counts []int) ([]block, error) {
 	blocks := make([]block, len(counts))
 	for _, n := range g.nodes {
@@ -52,7 +53,8 @@ func recycle(set *model.Set, blocks []block) {
 
 var errModified = errors.New("the tree was modified concurrently: do not share it until Assign returns")
 
-// visitRow sets the unset keys of the row and, unless keysOnly is set, its serial numbers.
+// visitRow sets the unset keys of the row and, unless keysOnly is set, its serial numbers. It
+// takes the IDs from the blocks of the row's model.
 func (p *keyPass) visitRow(n *node, row reflect.Value) error {
 	fill := (*model.Group).Fill
 	if p.keysOnly {
@@ -68,8 +70,9 @@ func (p *keyPass) visitRow(n *node, row reflect.Value) error {
 	return nil
 }
 
-// visitLink copies the parent's values to the child. It notes whether a primary key of the
-// child, which other rows may have copied already, gets another value.
+// visitLink copies the parent's values, such as Order.ID, to the child's foreign keys, such as
+// Line.OrderID. If a foreign key is also a primary key of the child and gets another value,
+// visitLink sets p.replaced, because other rows may have copied the old value already.
 func (p *keyPass) visitLink(e *edge, parent, child reflect.Value) error {
 	for _, l := range e.links {
 		mayReplaceKey := p.keysOnly && l.to.Field.PrimaryKey // otherwise the walk is not repeated

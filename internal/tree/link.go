@@ -11,12 +11,12 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// link describes a column that a relation sets. Its method copy copies the parent's column
-// from, or a constant, to the child's column to. The constant is the type of a polymorphic
-// relation.
+// link describes a column of a child that a relation sets. For example, the relation
+// Order.Lines sets the column Line.OrderID (to) to the value of Order.ID (from) in the
+// parent. A polymorphic relation also sets a type column to a constant, such as "orders".
 type link struct {
 	from, to *model.Column // from is nil for a constant
-	constant any
+	constant any           // nil unless to is the type column of a polymorphic relation
 	kind     linkKind
 
 	tagged    bool // from is tagged, so Assign sets it if it is unset
@@ -24,8 +24,8 @@ type link struct {
 
 	fromLinked bool // another link sets from
 
-	// toRelay is set if to is untagged and another link reads it. An example is a foreign
-	// key that is part of a primary key.
+	// toRelay is set if to is untagged and another link reads it, so that to passes a value
+	// on. An example is a foreign key that is part of a primary key.
 	toRelay bool
 }
 
@@ -38,12 +38,14 @@ const (
 	linkBySetter                 // GORM converts the value, which may fail
 )
 
-// reference returns the link from a key to a foreign key. A tagged key has a known kind,
-// because its model is a node of the graph and therefore has no error.
+// reference returns the link from a key to a foreign key.
 func reference(from, to *schema.Field) *link {
 	l := &link{from: model.NewColumn(from), to: model.NewColumn(to), generated: from.HasDefaultValue, tagged: model.IsTagged(from)}
 	var err error
-	l.from.Kind, _ = model.KindOf(from.FieldType) // an untagged key of another type gets the zero Kind, which does not convert
+	// A tagged key has a kind, because the graph contains no model with a wrong tag. An untagged
+	// key may have a type that cannot hold an ID. It gets the zero Kind, which converts to no
+	// other kind.
+	l.from.Kind, _ = model.KindOf(from.FieldType)
 	l.to.Kind, err = model.KindOf(to.FieldType)
 	switch {
 	case err == nil && l.from.Kind.ConvertsTo(l.to.Kind):
@@ -56,14 +58,14 @@ func reference(from, to *schema.Field) *link {
 	return l
 }
 
-// rowColumn identifies a column of a row.
+// rowColumn identifies a column of a row in the tree.
 type rowColumn struct {
 	field   *schema.Field
-	address uintptr
+	address uintptr // of the row
 }
 
-// trySet returns the error of setting the foreign key to value, without changing a row of
-// the tree.
+// trySet returns the error that setting the foreign key to value would return. It sets the
+// foreign key of a new row, so that the tree does not change.
 func (l *link) trySet(ctx context.Context, value any) error {
 	return l.set(ctx, reflect.New(l.to.Field.Schema.ModelType).Elem(), value)
 }
@@ -76,8 +78,8 @@ func (l *link) set(ctx context.Context, child reflect.Value, value any) error {
 	return nil
 }
 
-// copy sets the column of child to the value of parent or, for the type column of a
-// polymorphic relation, to the constant. Only the first and the last case call GORM's
+// copy sets the column l.to of child to the value of l.from in parent or, for the type column
+// of a polymorphic relation, to the constant. Only the first and the last case call GORM's
 // setter, because the other two need no conversion by GORM.
 func (l *link) copy(ctx context.Context, parent, child reflect.Value) error {
 	switch {
@@ -95,12 +97,12 @@ func (l *link) copy(ctx context.Context, parent, child reflect.Value) error {
 	}
 }
 
-// copyID copies the parent's ID. If the parent's column is nil or NULL, it clears the
-// foreign key.
+// copyID copies the parent's ID to the foreign key of child. If the parent's column is nil or
+// NULL, it clears the foreign key.
 func (l *link) copyID(parent, child reflect.Value) {
 	id := l.from.Get(parent)
 	if id == 0 && l.from.Kind.Optional() {
-		if v, ok := l.to.Find(child); ok {
+		if v, ok := l.to.Find(child); ok { // otherwise it is behind a nil pointer, and so is clear
 			v.SetZero()
 		}
 		return
@@ -126,10 +128,10 @@ func (l *link) value(ctx context.Context, parent reflect.Value) any {
 	}
 }
 
-// valueUnset reports whether the parent's value is unset.
+// valueUnset reports whether the parent's value, which the link copies, is unset.
 func (l *link) valueUnset(parent reflect.Value) bool {
 	v, ok := l.from.Find(parent)
-	if l.kind == linkAsID {
+	if l.kind == linkAsID { // a pointer or a sql.Null type is also unset if it contains 0
 		return !ok || l.from.Kind.Unset(v)
 	}
 	return !ok || v.IsZero()

@@ -21,13 +21,15 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// Graphs caches the graphs of one plugin. The zero value is empty and ready to use, also
-// concurrently.
+// Graphs caches the graphs of one plugin. A graph has the models that a tree can reach, and
+// the relations between them. The zero value is empty and ready to use, also concurrently.
 type Graphs struct {
 	cache sync.Map // graphKey to *graph
 }
 
-// Assign sets the unset keys and serial numbers of a tree, and its foreign keys.
+// Assign sets the unset keys and serial numbers of a tree, and its foreign keys. A tree is a
+// row, or a list of rows, with the related rows in its fields, such as an Order with its
+// Lines.
 func Assign(db *gorm.DB, set *model.Set, graphs *Graphs, value any) error {
 	tree, rowType, err := rowview.Target(value)
 	if err != nil {
@@ -63,7 +65,9 @@ func (graphs *Graphs) find(stmt *gorm.Statement, set *model.Set, treeType, rowTy
 	return g, nil
 }
 
-// assign runs the passes over the tree, whose graph is g.
+// assign sets the keys of the tree, whose graph is g. Its first walk counts the IDs and finds
+// the mistakes of the tree, so that the tree stays unchanged if it has a mistake or if a
+// generator fails.
 func assign(stmt *gorm.Statement, set *model.Set, g *graph, tree reflect.Value) error {
 	count := &countPass{ctx: stmt.Context, counts: make([]int, g.slots)}
 	count.spans = count.fewSpans[:0]
@@ -71,7 +75,7 @@ func assign(stmt *gorm.Statement, set *model.Set, g *graph, tree reflect.Value) 
 	if err := w.run(count); err != nil {
 		return err
 	}
-	// Only these trees can have a row with two parents.
+	// Only in these trees can a row have two parents, so spare the other trees this walk.
 	if w.reachedAgain || count.otherParent || overlap(count.spans) {
 		if err := w.checkParents(stmt.Context); err != nil {
 			return err

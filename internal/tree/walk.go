@@ -6,12 +6,14 @@ import (
 	"strings"
 )
 
-// walk visits the rows of a tree, parents first, and calls a pass for each row and link.
+// walk visits the rows of a tree, parents first, and calls a pass for each row, and for each
+// pair of a parent and a child. A tree is a row or a list of rows, with related rows in its
+// fields.
 type walk struct {
-	graph   *graph
+	graph   *graph // the models of the tree, and their relations
 	tree    reflect.Value
 	pass    pass
-	visited []visits // by node
+	visited []visits // by [node.index]
 
 	traced bool   // record the path, which only the errors of a claimPass need
 	path   []step // path to the present row, if traced
@@ -19,25 +21,30 @@ type walk struct {
 	reachedAgain bool // the walk reached a row again as the child of a has-one or has-many relation
 }
 
-// step is a relation or, if edge is nil, an index.
+// step is a part of a path. It is a relation, such as .Lines, or, if edge is nil, an index of
+// a list, such as [2].
 type step struct {
 	edge  *edge
 	index int
 }
 
-// visits contains the addresses of the visited rows of a shared node. The addresses stay
-// valid because the tree holds the rows. Each node has its own visits, because a struct
-// and its first field may be two rows at the same address.
+// visits contains the addresses of the visited rows of a model, if the walk may reach a row
+// twice ([node.shared]). The addresses stay valid because the tree holds the rows. Each model
+// has its own visits, because a struct and its first field may be two rows at the same
+// address.
 type visits struct {
 	rows map[uintptr]struct{}
-	last uintptr // fast path, because most repeated rows are the parent of the previous row
+	last uintptr // the last row, because the walk often comes back to it by its children's pointers
 }
 
-// pass is the work that a walk does for each row. Walks over the same tree call their
-// passes in the same order.
+// pass is the work that a walk does for each row. All walks over a tree visit the rows in the
+// same order.
 type pass interface {
-	visitRow(n *node, row reflect.Value) error            // called once for each row
-	visitLink(e *edge, parent, child reflect.Value) error // called after the parent's row and links
+	// visitRow is called once for each row of the model n.
+	visitRow(n *node, row reflect.Value) error
+	// visitLink is called for the two rows that a relation connects, after visitRow of the
+	// parent and the links from the parent's own parents.
+	visitLink(e *edge, parent, child reflect.Value) error
 }
 
 // run walks the tree with pass p.
@@ -51,7 +58,8 @@ func (w *walk) run(p pass) error {
 	return w.visitRows(w.graph.root, reflect.Value{}, w.tree)
 }
 
-// enter adds a step to the path. Each enter has a leave, except after an error.
+// enter adds a step to the path, if the walk records it. The caller calls leave after the
+// step, except after an error.
 func (w *walk) enter(s step) {
 	if w.traced {
 		w.path = append(w.path, s)
@@ -79,7 +87,9 @@ func (w *walk) where(path []step) string {
 	return b.String()
 }
 
-// visitRows walks the rows that relation e of owner holds in v.
+// visitRows walks the rows that are in v, which is the value of relation e in the row owner.
+// v is a struct, a list, or a pointer to one. For the root, v is the tree, and owner is
+// invalid.
 func (w *walk) visitRows(e *edge, owner, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -105,8 +115,8 @@ func (w *walk) visitRows(e *edge, owner, v reflect.Value) error {
 	}
 }
 
-// visitRelated walks one row of relation e, and links it to owner, which declares the
-// relation. The row of a belongs-to relation is the parent.
+// visitRelated walks one row of relation e, and links it to owner, which has the relation.
+// The parent is visited first. It is row in a belongs-to relation, and otherwise owner.
 func (w *walk) visitRelated(e *edge, owner, row reflect.Value) error {
 	if e.refused != nil {
 		return e.refused
@@ -125,7 +135,7 @@ func (w *walk) visitRelated(e *edge, owner, row reflect.Value) error {
 	return w.visitRow(e, row)
 }
 
-// visitRow calls the pass for a row that it reaches through relation from, and walks the
+// visitRow calls the pass for a row that the walk reaches through relation from, and walks the
 // relations of the row. It skips a row that the walk has visited before.
 func (w *walk) visitRow(from *edge, row reflect.Value) error {
 	n := from.target
@@ -150,7 +160,7 @@ func (w *walk) visitRow(from *edge, row reflect.Value) error {
 	return nil
 }
 
-// add records a row and reports whether it is new.
+// add records the row at the address, and reports whether it is new.
 func (v *visits) add(address uintptr) bool {
 	if v.last == address {
 		return false
