@@ -9,54 +9,57 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A candidate is a worker that the lease may acquire, with its record. Start is the first
-// tick, in Unix milliseconds, that no process can have issued. That is the bound in the
-// record, or a higher bound that the store acknowledged to this lease and has forgotten.
+// A candidate is a worker that the lease may acquire, with its record. From the tick at start
+// on, in Unix milliseconds, no process can have issued an ID under the worker. start is the
+// bound in the record, or a higher bound that the store acknowledged to this lease and has
+// forgotten.
 type candidate struct {
 	key    int
 	record Record
 	start  int64
 }
 
-// compare orders candidates by their first tick, and then by their key.
+// compare orders candidates by their start, and then by their key.
 func (c candidate) compare(other candidate) int {
 	return cmp.Or(cmp.Compare(c.start, other.start), cmp.Compare(c.key, other.key))
 }
 
 // A span is the set of workers that a lease may acquire: the workers config.first to
-// config.last in each of count datacenters, starting with datacenter.
+// config.last in each of some consecutive datacenters.
 type span struct {
-	config            *config
-	datacenter, count int64
+	config          *config
+	firstDatacenter int64
+	datacenters     int64 // the number of datacenters
 }
 
 // span returns the workers that the options allow.
 func (c *config) span() span {
 	switch {
 	case c.datacenter != nil:
-		return span{config: c, datacenter: *c.datacenter, count: 1}
+		return span{config: c, firstDatacenter: *c.datacenter, datacenters: 1}
 	case c.oneWorker: // without WithDatacenter, WithWorker means datacenter 0
-		return span{config: c, datacenter: 0, count: 1}
+		return span{config: c, firstDatacenter: 0, datacenters: 1}
 	}
-	return span{config: c, datacenter: 0, count: datacenters(c.layout)}
+	return span{config: c, firstDatacenter: 0, datacenters: datacenters(c.layout)}
 }
 
 // width returns the number of workers in each datacenter of the span.
 func (s span) width() int64 { return s.config.last - s.config.first + 1 }
 
 // size returns the number of workers of the span.
-func (s span) size() int64 { return s.count * s.width() }
+func (s span) size() int64 { return s.datacenters * s.width() }
 
-// at returns the key of the i-th worker of the span.
+// at returns the key of the i-th worker of the span. The workers of the first datacenter come
+// first.
 func (s span) at(i int64) int {
-	return keyOf(s.config.layout, s.datacenter+i/s.width(), s.config.first+i%s.width())
+	return keyOf(s.config.layout, s.firstDatacenter+i/s.width(), s.config.first+i%s.width())
 }
 
 // has reports whether the worker with this key is in the span. The key of the layout's
-// record is negative, and in no span.
+// record is negative, so it is in no span.
 func (s span) has(key int) bool {
-	datacenter, worker := numbers(s.config.layout, key)
-	return key >= 0 && datacenter >= s.datacenter && datacenter < s.datacenter+s.count &&
+	datacenter, worker := splitKey(s.config.layout, key)
+	return key >= 0 && datacenter >= s.firstDatacenter && datacenter < s.firstDatacenter+s.datacenters &&
 		worker >= s.config.first && worker <= s.config.last
 }
 
@@ -65,8 +68,9 @@ func (s span) has(key int) bool {
 // billion.
 const sampleSize = 32
 
-// sample returns the keys of up to sampleSize workers, chosen at random, or of all workers
-// if the span has no more than that.
+// sample returns the keys of all workers if the span has at most sampleSize workers.
+// Otherwise it draws sampleSize workers at random. It returns fewer keys if it draws a worker
+// twice.
 func (s span) sample() []int {
 	keys := make([]int, 0, sampleSize)
 	for i := range min(s.size(), sampleSize) {
@@ -81,24 +85,24 @@ func (s span) sample() []int {
 	return keys
 }
 
-// pickUnused returns a worker that is not among the used workers. The choice is random,
-// so that processes that start together rarely choose the same worker. The span must have
-// more workers than used.
+// pickUnused returns a worker of the span that is not among the used workers. It begins its
+// search at a random worker, so that processes that start together rarely choose the same
+// worker. The span must have more workers than used, or the search would not end.
 func (s span) pickUnused(used []candidate) candidate {
-	keys := make(map[int]bool, len(used))
+	usedKeys := make(map[int]bool, len(used))
 	for _, c := range used {
-		keys[c.key] = true
+		usedKeys[c.key] = true
 	}
 	for i := s.config.random(s.size()); ; i = (i + 1) % s.size() {
-		if key := s.at(i); !keys[key] {
+		if key := s.at(i); !usedKeys[key] {
 			return candidate{key: key}
 		}
 	}
 }
 
 // A chooser picks the worker to acquire from the records that were read. It remembers
-// the bounds of workers that this lease has lost, and since when each record has not
-// changed.
+// the bounds of workers that this lease has lost, and for how long each record has been
+// unchanged, because a holder that does not change its record seems dead.
 type chooser struct {
 	*config
 	lostBounds map[int]int64 // by key of a lost worker: the highest bound that the store acknowledged, in Unix ms
@@ -113,7 +117,8 @@ func (ch *chooser) rememberBound(w *heldWorker) {
 }
 
 // usedWorkers returns the workers that have a record or that this lease has lost, sorted by
-// the first tick that a new holder may use.
+// the first tick that a new holder may use. The store may have forgotten the record of a
+// worker that this lease has lost.
 func (ch *chooser) usedWorkers(records map[int]Record) []candidate {
 	starts := maps.Clone(ch.lostBounds)
 	for key, r := range records {
@@ -130,10 +135,14 @@ func (ch *chooser) usedWorkers(records map[int]Record) []candidate {
 }
 
 // choose picks a worker whose bound has passed, from the records of all workers. It
-// prefers a worker that was never used, and then the worker with the lowest bound. After
-// a collision with another process it picks at random among the free workers, because
-// processes that choose the same worker would collide again. If no worker is free it
-// tries takeOver, and then fails with a [NoFreeWorkerError].
+// prefers a worker that was never used, and then the worker with the lowest bound. If
+// collided is true, another process has written first when this claim tried to write. choose
+// then picks at random among the free workers, because processes that choose the same worker
+// would collide again.
+//
+// If no bound has passed, choose tries takeOver, and then fails with a [NoFreeWorkerError].
+// now is in Unix milliseconds. starting is true for the first worker of a process, and false
+// for a replacement of a lost worker.
 func (ch *chooser) choose(records map[int]Record, now int64, collided, starting bool) (candidate, error) {
 	s := ch.span()
 	used := ch.usedWorkers(records)
@@ -153,31 +162,35 @@ func (ch *chooser) choose(records map[int]Record, now int64, collided, starting 
 	return candidate{}, noFreeWorker(ch.layout, used, now)
 }
 
-// chooseFromSample picks, from a sample of the workers, the worker with the lowest bound
-// that has passed. It returns false if no bound of the sample has passed. A worker that
-// was never used has bound 0, so the first such key wins.
+// chooseFromSample picks, from the keys of a random sample of the workers, the worker with the
+// lowest bound, if that bound has passed. It returns false if no bound of the sample has
+// passed. A worker that was never used has no record and so the bound 0. Of several such
+// workers, the first of the sample wins.
 func (ch *chooser) chooseFromSample(keys []int, records map[int]Record, now int64) (candidate, bool) {
-	var found []candidate
+	var free []candidate
 	for _, key := range keys {
 		c := candidate{key: key, record: records[key], start: max(records[key].Bound, ch.lostBounds[key])}
 		if c.start <= now {
-			found = append(found, c)
+			free = append(free, c)
 		}
 	}
-	if len(found) == 0 {
+	if len(free) == 0 {
 		return candidate{}, false
 	}
-	return slices.MinFunc(found, func(a, b candidate) int { return cmp.Compare(a.start, b.start) }), true
+	return slices.MinFunc(free, func(a, b candidate) int { return cmp.Compare(a.start, b.start) }), true
 }
 
-// takeOver picks a worker although its bound has not passed. WithMaxAhead allows this for
-// bounds up to maxAhead ahead of the clock. takeOver prefers a worker that was released.
+// takeOver picks a worker although its bound has not passed. The new holder then issues from
+// that bound on, ahead of the clock. WithMaxAhead allows this for bounds up to maxAhead ahead
+// of the clock; by default that is zero. takeOver prefers a worker that was released.
 //
 // A process that starts may also take a worker from a live holder. A lease that replaces
 // a lost worker takes a held worker only if the holder seems dead, because more processes
-// than workers would otherwise take workers from each other all the time. Such a lease
-// may also take back a worker that it lost, however far ahead the bound is, if the worker
-// has no holder and its bound has not risen since. The bound is then the lease's own.
+// than workers would otherwise take workers from each other all the time.
+//
+// A lease that replaces a lost worker may also take back a worker that it lost, however far
+// ahead the bound is, if the worker has no holder and its bound has not risen above the last
+// bound of this lease. The bound is then the lease's own, and not that of another process.
 func (ch *chooser) takeOver(used []candidate, now int64, starting bool) (candidate, bool) {
 	mayTake := func(candidate) bool { return true } // a process that starts may take any worker
 	if !starting {
@@ -188,7 +201,7 @@ func (ch *chooser) takeOver(used []candidate, now int64, starting bool) (candida
 		if c, ok := lowestCandidate(lostEarlier); ok {
 			return c, true
 		}
-		mayTake = ch.liveness.observe(used, ch.window)
+		mayTake = ch.liveness.observe(used, ch.window) // reports whether the holder seems dead
 	}
 	near := filter(used, func(c candidate) bool { return c.start-now <= ch.maxAhead.Milliseconds() })
 	if c, ok := lowestCandidate(filter(near, candidate.isUnheld)); ok {
@@ -197,9 +210,9 @@ func (ch *chooser) takeOver(used []candidate, now int64, starting bool) (candida
 	return lowestCandidate(filter(near, mayTake))
 }
 
-// noFreeWorker returns a [NoFreeWorkerError] for the candidates, of which there is at least
-// one. It sorts them by start, at which a worker becomes free, so that Wait is the time from
-// now, in Unix milliseconds, until the first of them.
+// noFreeWorker returns a [NoFreeWorkerError] that lists the candidates, which must not be
+// empty. It sorts them by the time at which each worker becomes free. The error's Wait is the
+// time from now, in Unix milliseconds, until the first worker becomes free.
 func noFreeWorker(layout snowflake.Layout, candidates []candidate, now int64) error {
 	slices.SortFunc(candidates, candidate.compare)
 	e := &NoFreeWorkerError{Wait: milliseconds(candidates[0].start - now)}
@@ -212,8 +225,8 @@ func noFreeWorker(layout snowflake.Layout, candidates []candidate, now int64) er
 // isUnheld reports whether the worker has no holder.
 func (c candidate) isUnheld() bool { return c.record.heldBy() == "" }
 
-// lowestCandidate returns the candidate with the lowest first tick. It returns false if
-// the list is empty.
+// lowestCandidate returns the candidate with the lowest start. It returns false if the list
+// is empty.
 func lowestCandidate(candidates []candidate) (_ candidate, ok bool) {
 	if len(candidates) == 0 {
 		return candidate{}, false
@@ -221,7 +234,7 @@ func lowestCandidate(candidates []candidate) (_ candidate, ok bool) {
 	return slices.MinFunc(candidates, candidate.compare), true
 }
 
-// filter returns the candidates that pass the test.
+// filter returns the candidates for which test returns true, in a new slice.
 func filter(candidates []candidate, test func(candidate) bool) []candidate {
 	return slices.DeleteFunc(slices.Clone(candidates), func(c candidate) bool { return !test(c) })
 }
@@ -230,16 +243,18 @@ func filter(candidates []candidate, test func(candidate) bool) []candidate {
 // holder writes its record every third of a window.
 type liveness map[int]observation
 
-// An observation is a record, and the time at which this lease first read it.
+// An observation is a record as this lease last read it, and the time at which it first read
+// the record in this state.
 type observation struct {
 	record Record
 	since  time.Time
 }
 
-// observe updates the observations with the records of used. It returns a function that
-// reports whether a candidate's holder seems dead, because its record has not changed for
-// two windows. The longer of the holder's and this lease's window counts, but at most
-// maxWindow, because a record that a person has edited may contain any window.
+// observe updates the observations with the records of the used workers. It returns a function
+// that reports whether the holder of such a worker seems dead, because its record has not
+// changed for two windows. A window is here the longer of the holder's window and the window
+// of this lease, which is the argument. It is at most maxWindow, because a record that a
+// person has edited may contain any window.
 func (l liveness) observe(used []candidate, window time.Duration) func(candidate) bool {
 	now := time.Now()
 	for _, c := range used {

@@ -11,35 +11,36 @@ import (
 
 const (
 	// shortWait is the longest time that a claim waits for the bound of a released
-	// worker to pass. A longer wait is an error.
+	// worker to pass. If the bound is further ahead, the claim fails instead.
 	shortWait = time.Second
 
-	// maxUnknown is how many writes of a claim may end without an answer before the
+	// maxUnanswered is how many writes of a claim may end without an answer before the
 	// claim fails. waitSettled repeats its write as often.
-	maxUnknown = 3
+	maxUnanswered = 3
 
-	// maxCollisions is the number of collisions after which the pause grows no further.
+	// maxCollisions is the number of collisions after which the pause grows no further; see
+	// backOff.
 	maxCollisions = 100
 )
 
 // A claim looks for a free worker and writes a record for it. All writes of a claim carry
-// the same holder in their token. So if a write ended without an answer, the claim
-// recognizes by the record whether it has landed.
+// the same holder in their token. So if the store did not answer a write, the claim reads the
+// record, and sees by its token whether the write has landed.
 type claim struct {
 	*config
 	records   records
 	chooser   *chooser
 	clocks    *clocks
 	starting  bool                  // the process starts; otherwise the claim replaces a lost worker
-	readClock func() (int64, error) // in Unix milliseconds
+	readClock func() (int64, error) // returns the present, in Unix milliseconds
 	patience  time.Duration         // how long to wait for a connection
 
 	token        token
 	layoutRecord Record        // the layout's record with which the claim has compared its own layout
-	readAll      bool          // read all records, because a sample of the workers was all in use
+	readAll      bool          // the next attempt reads all records, because all workers of a sample were in use
 	starts       map[int]int64 // by key of each worker tried: the first tick that no other process can have issued, in Unix ms
-	collisions   int           // writes that the store refused
-	unanswered   []int         // the keys of the workers of writes without an answer
+	collisions   int           // writes that the store refused, because another process wrote first
+	unanswered   []int         // keys of the workers for which a write ended without an answer
 	pause        time.Duration // before the next attempt
 }
 
@@ -51,7 +52,7 @@ func (c claim) search(ctx context.Context) (*heldWorker, error) {
 	for {
 		w, err := c.attempt(ctx)
 		if err != nil && c.starting && len(c.unanswered) > 0 {
-			go c.giveUp()
+			go c.releaseAllUnanswered() // in the background, because the caller gets its error now
 		}
 		if w != nil || err != nil {
 			return w, err
@@ -69,7 +70,7 @@ func (c *claim) attempt(ctx context.Context) (*heldWorker, error) {
 	}
 	c.pause = 0
 	w, err := c.attemptInTurn(ctx)
-	leave() // before the pause, so that another claim can use it
+	leave() // before the pause, so that another claim has its turn meanwhile
 	if err == nil && c.pause > 0 {
 		err = sleep(ctx, c.pause)
 	}
@@ -122,8 +123,8 @@ func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, error) {
 	return c.write(ctx, conn, found, now)
 }
 
-// checkSettle returns an error if the store may forget writes, and the lease does not wait
-// for at least a window before it issues under a new worker; see [Settler].
+// checkSettle returns an error if the store may forget writes (see [Settler]), unless the
+// lease waits for at least a window before it issues under a new worker (see [WithSettle]).
 func (c *claim) checkSettle() error {
 	if settler, ok := c.records.store.(Settler); ok && c.settle < c.window {
 		return settler.Unsettled()
@@ -131,9 +132,9 @@ func (c *claim) checkSettle() error {
 	return nil
 }
 
-// checkDeadline returns an error if the deadline of ctx is sooner than the time that the
-// store took to answer a read. A write could then lease a worker without the caller
-// learning of it.
+// checkDeadline returns an error if ctx probably ends before the store can answer a write,
+// because less time is left than took, which is the time that the store took to answer a
+// read. Such a write could lease a worker although the caller gets an error and exits.
 func checkDeadline(ctx context.Context, took time.Duration) error {
 	deadline, ok := ctx.Deadline()
 	if remaining := time.Until(deadline); ok && remaining < took {
@@ -143,7 +144,7 @@ func checkDeadline(ctx context.Context, took time.Duration) error {
 	return nil
 }
 
-// acquireError wraps the error of a claim.
+// acquireError adds to an error of a claim that a worker was being acquired.
 func acquireError(err error) error { return fmt.Errorf("lease: acquiring a worker: %w", err) }
 
 // A view is the part of the store that a claim has read.
@@ -154,9 +155,10 @@ type view struct {
 }
 
 // readRecords reads the records from which the claim chooses. If the store is a [Getter],
-// these are the records of a random sample of the workers, of the workers that this claim
-// has already tried to write, and of the layout. Otherwise, or if an earlier attempt has
-// found all workers of its sample in use, readRecords reads all records.
+// these are the records of a random sample of the workers, of the workers for which this
+// claim has already tried to write (because a write without an answer may have landed), and of
+// the layout. Otherwise, or if an earlier attempt has found all workers of its sample in use,
+// readRecords reads all records.
 func (c *claim) readRecords(ctx context.Context, conn records) (v view, err error) {
 	if _, ok := conn.store.(Getter); !ok || c.readAll {
 		if v.records, _, err = conn.load(ctx); err != nil {
@@ -169,7 +171,7 @@ func (c *claim) readRecords(ctx context.Context, conn records) (v view, err erro
 	}
 	span := c.span()
 	keys := span.sample()
-	if int64(len(keys)) < span.size() { // otherwise the claim reads all workers
+	if int64(len(keys)) < span.size() { // otherwise keys has all workers that the claim may acquire
 		v.sample = keys
 	}
 	keys = slices.Concat(keys, slices.Collect(maps.Keys(c.starts)), []int{layoutKey})
@@ -182,9 +184,9 @@ func (c *claim) readRecords(ctx context.Context, conn records) (v view, err erro
 // an error if the claim is to try again.
 //
 // It prefers a worker for which an earlier write of this claim has landed. If the view is
-// a random sample, and all workers of the sample are in use, the next attempt reads all
-// records. If no worker is free, but the bound of a released worker passes within
-// shortWait, the claim pauses until then.
+// a random sample, and all workers of the sample are in use, the claim tries again and then
+// reads all records. If no worker is free, but the worker that is free next was released and
+// its bound passes within shortWait, the claim pauses until then and tries again.
 func (c *claim) pick(v view, now int64) (found candidate, ok bool, err error) {
 	if found, ok = c.findOwnWrite(v.records); ok {
 		return found, true, nil
@@ -195,17 +197,17 @@ func (c *claim) pick(v view, now int64) (found candidate, ok bool, err error) {
 		return found, ok, nil
 	}
 	found, err = c.chooser.choose(v.records, now, c.collisions > 0, c.starting)
-	var none *NoFreeWorkerError
-	if errors.As(err, &none) && none.Wait <= shortWait && none.Holders[0].Owner == "" {
-		c.pause = max(none.Wait, 1) // a pause of zero would be none
+	var noFree *NoFreeWorkerError
+	if errors.As(err, &noFree) && noFree.Wait <= shortWait && noFree.Holders[0].Owner == "" {
+		c.pause = max(noFree.Wait, 1) // above zero, because attempt does not sleep for a pause of zero
 		return found, false, nil
 	}
 	return found, err == nil, err
 }
 
-// findOwnWrite returns the worker whose record already carries this claim's token,
-// because a write has landed without an answer. That the record is visible does not make
-// it durable, so it is only the base of the next write.
+// findOwnWrite returns the worker whose record already carries this claim's token, because an
+// earlier write has landed although the store did not answer. The record is visible, but may
+// not be durable, so the claim writes again, over this record.
 func (c *claim) findOwnWrite(records map[int]Record) (candidate, bool) {
 	for _, key := range slices.Sorted(maps.Keys(c.starts)) {
 		if r := records[key]; r.heldBy() == c.token.holder {
@@ -220,68 +222,75 @@ func (c *claim) findOwnWrite(records map[int]Record) (candidate, bool) {
 // if the claim is to try again, because another process has written first, or because the
 // write ended without an answer.
 //
-// If found already has this claim's token, an earlier write has landed. Its first tick is
-// then that of the earlier attempt, which c.starts remembers, because the record's bound
-// is this claim's own. write lowers no bound: the new bound is a window above now (and
-// above the time until which the worker settles), above the first tick, and not below the
-// record's.
+// The new bound is a window after the end of settling (which is now without [WithSettle]), or
+// a window after the first tick of the worker if that is later. It is never below the bound
+// in the record, because a bound must not fall.
+//
+// If the found record already has this claim's token, an earlier write of this claim has
+// landed. The first tick is then that of the earlier attempt, which c.starts remembers,
+// because the bound in the record is this claim's own. For the same reason the token keeps
+// the bound that the landed write has replaced.
 func (c *claim) write(ctx context.Context, conn records, found candidate, now int64) (*heldWorker, error) {
 	c.starts[found.key] = max(c.starts[found.key], found.start)
 	c.token.replaced = found.record.Bound
 	if t, _ := parseToken(found.record.Owner); t.holder == c.token.holder {
-		c.token.replaced = t.replaced // the value that the landed write recorded
+		c.token.replaced = t.replaced
 	}
 	w := c.newWorker(found.key, now)
 	r := w.newRecord(max(c.bound(max(now+c.settle.Milliseconds(), c.starts[found.key])), found.record.Bound))
 	c.token = w.token // newRecord has counted this write
 	ok, err := conn.swap(ctx, found.key, found.record, r)
 	switch {
-	case ok:
+	case ok: // acknowledged
 		w.acknowledge(r)
-		c.unanswered = slices.DeleteFunc(c.unanswered, func(key int) bool { return key == found.key }) // confirm releases it
+		// The worker is not for releaseAllUnanswered, because confirm releases it if need be.
+		c.unanswered = slices.DeleteFunc(c.unanswered, func(key int) bool { return key == found.key })
 		return c.confirm(ctx, conn, w)
-	case err == nil:
+	case err == nil: // refused, because another process has written first
 		c.backOff()
 		return nil, nil
 	}
-	if c.unanswered = append(c.unanswered, found.key); len(c.unanswered) == maxUnknown || ctx.Err() != nil {
+	if c.unanswered = append(c.unanswered, found.key); len(c.unanswered) == maxUnanswered || ctx.Err() != nil {
 		return nil, acquireError(err)
 	}
 	return nil, nil
 }
 
-// confirm reads the layout's record again after the worker's record was written, and
-// returns the worker if it is still the record that the claim has compared its layout
-// with. If a crash of the store has removed that record, another process may have written
-// another layout. confirm then releases the worker, and returns nil so that the claim
-// tries again. It does the same, and returns the error, if it cannot read the record. It
-// ignores a loss that the release discovers, because the worker has issued no ID.
+// confirm reads the layout's record again after the record of the worker w was written. It
+// returns w if the layout's record is still the record with which the claim has compared its
+// own layout. Otherwise a crash of the store has removed that record, and another process may
+// have written another layout. confirm then releases w, and returns nil so that the claim
+// tries again. If it cannot read the record, it also releases w, and returns the error. It
+// ignores a loss that the release discovers, because no ID was issued under w.
 func (c *claim) confirm(ctx context.Context, conn records, w *heldWorker) (*heldWorker, error) {
 	r, err := conn.read(ctx, layoutKey)
 	if r == c.layoutRecord && err == nil {
 		return w, nil
 	}
+	// Release w even if ctx has ended, because otherwise it stays leased for a window.
 	_, releaseErr := conn.swapReleased(context.WithoutCancel(ctx), w, w.start)
 	return nil, errors.Join(err, releaseErr)
 }
 
-// giveUp releases, in the background, the workers that a start has leased by writes without
-// an answer. Otherwise each of them would stay leased for a window, and a program that tries
-// again and again would soon hold all workers. A write may land later, so giveUp reads the
-// records several times, after pauses that double, for a window. It writes only over records
-// with this claim's token, and no ID was issued under that token.
-func (c *claim) giveUp() {
+// releaseAllUnanswered releases the workers that this claim, which has failed, may have leased
+// by writes without an answer. Otherwise each of them would stay leased for a window, and a
+// program that starts again and again would soon hold all workers. A write may land later, so
+// releaseAllUnanswered reads the records several times, after pauses that double. It ends
+// when all these workers are released, or after a window (or patience, if that is longer). It
+// writes only over records with this claim's token, under which no ID was issued.
+func (c *claim) releaseAllUnanswered() {
 	ctx, cancel := context.WithTimeout(context.Background(), max(c.window, c.patience))
 	defer cancel()
-	left := slices.Compact(slices.Sorted(slices.Values(c.unanswered)))
-	for pause := firstRetry; len(left) > 0 && sleep(ctx, pause) == nil; pause *= 2 {
-		left = slices.DeleteFunc(left, func(key int) bool { return c.releaseUnanswered(ctx, key) })
+	remaining := slices.Compact(slices.Sorted(slices.Values(c.unanswered)))
+	for pause := firstRetry; len(remaining) > 0 && sleep(ctx, pause) == nil; pause *= 2 {
+		remaining = slices.DeleteFunc(remaining, func(key int) bool { return c.releaseUnanswered(ctx, key) })
 	}
 }
 
 // releaseUnanswered reads the record of a worker, and releases the worker if the record has
-// this claim's token, at the bound from which the claim would have issued. It reports whether
-// the store has acknowledged that.
+// this claim's token. The bound of the released record is the first tick that the claim could
+// have issued. releaseUnanswered reports whether it has released the worker. It returns false
+// if the record is not held by this claim, because the claim's write may still land.
 func (c *claim) releaseUnanswered(ctx context.Context, key int) (released bool) {
 	conn, disconnect, err := c.records.connect(ctx, c.patience)
 	if err != nil {
@@ -293,26 +302,28 @@ func (c *claim) releaseUnanswered(ctx context.Context, key int) (released bool) 
 		return false
 	}
 	t, _ := parseToken(r.Owner)
-	c.token.replaced = t.replaced // of this worker, because the claim may have written others since
+	c.token.replaced = t.replaced // because the claim may have written for other workers since
 	w := c.newWorker(key, c.now())
 	w.base = r
 	lost, err := conn.swapReleased(ctx, w, w.start)
-	c.token = w.token // with the number of writes
+	c.token = w.token // because swapReleased has counted its writes in the token
 	return err == nil && lost == nil
 }
 
 // backOff counts a collision, which is a write that the store refused because another
-// process has written first. It sets a random pause of up to a millisecond for each
-// collision so far. The limit grows because on a store that reads from a lagging replica,
-// every claim collides until the replica has caught up.
+// process has written first. It sets a random pause before the next attempt, of up to a
+// millisecond for each collision so far, for example up to 5 ms after 5 collisions. The limit
+// grows because on a store that reads from a lagging replica, every claim collides until the
+// replica has caught up.
 func (c *claim) backOff() {
 	c.collisions++
 	c.pause = time.Duration(c.random(int64(min(c.collisions, maxCollisions)) * int64(time.Millisecond)))
 }
 
-// newWorker returns the worker that the claim is about to write.
+// newWorker returns the worker for which the claim is about to write a record. now is in Unix
+// milliseconds.
 func (c *claim) newWorker(key int, now int64) *heldWorker {
-	datacenter, worker := numbers(c.layout, key)
+	datacenter, worker := splitKey(c.layout, key)
 	return &heldWorker{
 		key: key, datacenter: datacenter, worker: worker, start: c.starts[key], unusedFrom: c.starts[key],
 		acquired: time.UnixMilli(now), acquiredAt: time.Now(), token: c.token,

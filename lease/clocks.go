@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// maxLead is how far IDs may be ahead of the clock before clocks logs a warning.
+// maxLead is how far IDs may be ahead of the clock before watchLead logs a warning.
 const maxLead = time.Minute
 
-// now returns the wall clock in Unix milliseconds.
+// now returns the wall clock, which [WithClock] may replace, in Unix milliseconds.
 func (c *config) now() int64 {
 	if c.clock != nil {
 		return c.clock().UnixMilli()
@@ -16,20 +16,24 @@ func (c *config) now() int64 {
 	return time.Now().UnixMilli()
 }
 
-// bound returns the end of a window that starts at from, in Unix milliseconds, rounded
-// up to whole ticks since the Unix epoch.
+// bound returns the end of a window that starts at from, both in Unix milliseconds. It rounds
+// the window up to a millisecond, and the end up to a whole tick, because the generator could
+// not use a part of a tick. Ticks count from the Unix epoch here, because the epoch of a
+// layout is a whole number of ticks after it.
 func (c *config) bound(from int64) int64 {
 	return ceil(from+(c.window+time.Millisecond-1).Milliseconds(), c.layout.Tick.Milliseconds())
 }
 
-// believedNow returns the wall clock, in Unix milliseconds, as the generator believes it.
-// The generator does not believe a jump of the clock beyond a limit (see
-// [snowflake.WithMaxJump]), and the lease must not raise a bound by such a jump, because
-// a bound is never lowered. The generator issues under w. While w is a replacement that
-// the generator has not asked for yet, it still issues under the worker served.
+// believedNow returns the wall clock, in Unix milliseconds, as the generator believes it. The
+// generator does not believe a jump of the clock beyond a limit (see [snowflake.WithMaxJump]),
+// and believedNow then returns an error. The lease must not raise a bound by such a jump,
+// because a bound is never lowered.
 //
-// Before the generator has issued an ID, its clock is not in use. believedNow then returns
-// need, or the time when w was acquired plus the elapsed time since, whichever is later.
+// believedNow asks the grant under which the generator issues. That is the grant of w, or,
+// while w is a replacement that the generator has not asked for yet, the grant of served.
+// Before the generator has issued an ID, it does not observe the clock. believedNow then adds
+// to the time at which w was acquired the time that has elapsed since on the monotonic clock,
+// and returns need if that is later.
 func believedNow(need int64, w, served *heldWorker) (int64, error) {
 	for _, issuing := range []*heldWorker{w, served} {
 		if issuing == nil {
@@ -45,8 +49,8 @@ func believedNow(need int64, w, served *heldWorker) (int64, error) {
 
 // clocks compare this process's clock with the store's clock, if there is one, and with
 // the time in the IDs. A process whose clock is far ahead must not raise a bound,
-// because a bound is never lowered again. On the other hand a store with a wrong clock
-// must not stop processes whose clocks are right.
+// because a bound is never lowered again, and so the worker would stay blocked. On the other
+// hand a store with a wrong clock must not stop processes whose clocks are right.
 type clocks struct {
 	*config
 	storeTime time.Time // the store's clock when it last agreed with this process's; zero if it never did
@@ -56,17 +60,18 @@ type clocks struct {
 }
 
 // check compares this process's clock (now, in Unix milliseconds) with the store's clock,
-// storeTime. If now is more than maxSkew ahead, and starting is true because the process
+// storeTime. It returns nil if now is at most maxSkew ahead, or if storeTime is zero because
+// the store has no clock. If now is further ahead, and starting is true because the process
 // acquires its first worker, check returns an error.
 //
-// If the process already has a worker, one of the clocks has jumped. check adds the
-// elapsed time to the store's clock of the moment at which the two last agreed. If now is
-// too far ahead of that too, this process's clock has jumped, and check returns an error.
-// Otherwise the store's clock has jumped, and check only logs a warning. A zero storeTime
-// means that the store has no clock.
+// If now is further ahead and the process already has a worker, one of the clocks has jumped.
+// To find out which, check takes the store's time at the moment at which the two clocks last
+// agreed, and adds the time that has elapsed since on the monotonic clock. If now is too far
+// ahead of that too, this process's clock has jumped, and check returns an error. Otherwise
+// the store's clock has jumped, and check only logs a warning, once.
 func (c *clocks) check(now int64, storeTime time.Time, starting bool) error {
 	switch {
-	case c.agrees(now, storeTime): // nothing to do
+	case c.agrees(now, storeTime):
 	case starting, !c.agreedAt.IsZero() && c.tooFarAhead(now, c.storeTime.Add(time.Since(c.agreedAt))):
 		return fmt.Errorf("the clock shows %s and the store's %s: want at most WithMaxSkew(%v) ahead: correct the clock that is wrong",
 			stamp(time.UnixMilli(now)), stamp(storeTime), c.maxSkew)
@@ -78,9 +83,10 @@ func (c *clocks) check(now int64, storeTime time.Time, starting bool) error {
 	return nil
 }
 
-// agrees reports whether this process's clock is at most maxSkew ahead of the store's. If
-// it is, agrees remembers the store's time. A store without a clock, whose storeTime is zero,
-// agrees too.
+// agrees reports whether this process's clock (now, in Unix milliseconds) is at most maxSkew
+// ahead of the store's. If it is, agrees remembers the store's time and the present, with which
+// check compares later. It also returns true for a zero storeTime, which means that the store
+// has no clock.
 func (c *clocks) agrees(now int64, storeTime time.Time) bool {
 	if storeTime.IsZero() {
 		return true
@@ -102,11 +108,11 @@ func (c *clocks) tooFarAhead(now int64, storeTime time.Time) bool {
 	return milliseconds(now-storeTime.UnixMilli()) > c.maxSkew
 }
 
-// watchLead logs once when the worker's IDs are far ahead of the clock, and once when
-// they no longer are.
+// watchLead logs once when the worker's IDs are more than maxLead ahead of the clock, and once
+// when they no longer are.
 func (c *clocks) watchLead(w *heldWorker) {
 	lead := milliseconds(w.lastTick() - c.now())
-	if far := lead > maxLead; far != c.farAhead {
+	if far := lead > maxLead; far != c.farAhead { // has changed since the last log message
 		c.farAhead = far
 		message := "lease: IDs are more than a minute ahead of the clock"
 		if !far {

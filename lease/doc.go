@@ -1,6 +1,7 @@
-// Package lease gives every process a worker of its own. As long as the store keeps its
-// acknowledged writes, no tick is ever issued twice under a worker, in spite of pauses,
-// kills, clock steps, restarts and outages.
+// Package lease gives every process a worker of its own, which is the number in a Snowflake
+// ID that identifies the issuer. As long as the store keeps its acknowledged writes, no tick
+// is ever issued twice under a worker, in spite of pauses, kills, clock steps, restarts and
+// outages.
 //
 // [Acquire] leases a worker and returns a [Lease], which is a [snowflake.WorkerSource]:
 //

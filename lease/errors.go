@@ -42,7 +42,8 @@ type NoFreeWorkerError struct {
 // maxNamed is how many holders the text of a NoFreeWorkerError names.
 const maxNamed = 4
 
-// Error names the first holders, and says how many more there are.
+// Error returns a text that names the first four holders and counts the rest. The text stays
+// short even if a thousand workers are leased.
 func (e *NoFreeWorkerError) Error() string {
 	var names []string
 	for _, h := range e.Holders[:min(maxNamed, len(e.Holders))] {

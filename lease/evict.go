@@ -60,7 +60,7 @@ func (in *Inspection) Lower(ctx context.Context, h Holder, to time.Time) error {
 	if err != nil {
 		return err
 	}
-	bound, err := in.tickAt("Lower", to)
+	bound, err := in.boundAt("Lower", to)
 	switch {
 	case err != nil:
 		return err
@@ -71,8 +71,8 @@ func (in *Inspection) Lower(ctx context.Context, h Holder, to time.Time) error {
 	}
 	// The worker has no holder, but withoutHolder also counts the write in the token of the
 	// record, if it has one. So each try writes another record, even if an earlier try has
-	// already lowered the bound. That is needed because the acknowledgement of a write that
-	// changes nothing proves nothing.
+	// already lowered the bound. A try must change the record, because the acknowledgement of
+	// a write that changes nothing proves nothing.
 	return in.replaceRecord(ctx, h, key, func(r Record) Record { return Record{bound, r.withoutHolder().Owner} })
 }
 
@@ -94,7 +94,7 @@ func (in *Inspection) Lower(ctx context.Context, h Holder, to time.Time) error {
 // still stands after the store has acknowledged a later write. So if no bound is too
 // low, Raise raises one bound by a tick, and counts it.
 func (in *Inspection) Raise(ctx context.Context, to time.Time) (n int, err error) {
-	bound, err := in.tickAt("Raise", to)
+	bound, err := in.boundAt("Raise", to)
 	if err != nil {
 		return 0, err
 	}
@@ -113,8 +113,8 @@ func (in *Inspection) Raise(ctx context.Context, to time.Time) (n int, err error
 		}
 		n++
 	}
-	if n == 0 {
-		key := in.spare()
+	if n == 0 { // all bounds are high enough, but need an acknowledged write after them
+		key := in.unheldOrFirst()
 		if err := in.raiseBound(ctx, key, in.records[key].Bound+1); err != nil {
 			return 0, err
 		}
@@ -123,11 +123,11 @@ func (in *Inspection) Raise(ctx context.Context, to time.Time) (n int, err error
 	return in.raiseChanged(ctx, to, n, highKeys)
 }
 
-// raiseChanged checks the workers in highKeys, whose bounds Raise found high enough and did
-// not write. Such a bound may come from a write that the store never acknowledged and has
-// since forgotten; see Raise. So raiseChanged inspects the store again, and repeats Raise
-// if the record of such a worker has changed. n is the number of bounds that were raised
-// before; the result includes it.
+// raiseChanged checks the workers whose keys are in highKeys. Raise has found their bounds high
+// enough, and so has not written them. Such a bound may come from a write that the store never
+// acknowledged and has since forgotten in a crash. So raiseChanged inspects the store again,
+// and repeats Raise if the record of such a worker has changed. n is the number of bounds that
+// Raise has raised before. raiseChanged returns n plus the bounds that the repetition raises.
 func (in *Inspection) raiseChanged(ctx context.Context, to time.Time, n int, highKeys []int) (int, error) {
 	if len(highKeys) == 0 {
 		return n, nil
@@ -145,12 +145,14 @@ func (in *Inspection) raiseChanged(ctx context.Context, to time.Time, n int, hig
 	return n, nil
 }
 
-// maxRaised limits the workers of a layout for Raise, which needs a write for each.
+// maxRaised is the largest number of workers of a layout for Raise, which writes up to one
+// record for each.
 const maxRaised = 1 << 16
 
-// tickAt returns a time as a bound, rounded up to whole ticks, or an error if the layout
-// cannot hold it. method is the name of the calling method, for the error.
-func (in *Inspection) tickAt(method string, t time.Time) (int64, error) {
+// boundAt returns a time as a bound in Unix milliseconds, rounded up to a whole tick, or an
+// error if the layout cannot express the time. method is the name of the calling method, for
+// the error.
+func (in *Inspection) boundAt(method string, t time.Time) (int64, error) {
 	if in.store == nil {
 		return 0, errNoStore
 	}
@@ -167,10 +169,10 @@ func (in *Inspection) tickAt(method string, t time.Time) (int64, error) {
 	return ceil(bound, in.Layout.Tick.Milliseconds()), nil
 }
 
-// spare returns the key of the worker whose bound Raise raises if all bounds are high
-// enough. That is a worker without holder, because a holder would lose its worker, or worker
-// 0 of datacenter 0 if all workers are held.
-func (in *Inspection) spare() int {
+// unheldOrFirst returns the key of the worker whose bound Raise raises if all bounds are high
+// enough. That is a worker without a holder, because a holder would lose its worker. If all
+// workers are held, it is worker 0 of datacenter 0, whose key is 0.
+func (in *Inspection) unheldOrFirst() int {
 	for _, h := range in.Holders {
 		if h.Owner == "" {
 			return keyOf(in.Layout, h.Datacenter, h.Worker)
@@ -179,9 +181,10 @@ func (in *Inspection) spare() int {
 	return 0
 }
 
-// raiseBound raises a bound to the given bound or above, and releases the worker, even if
-// the record has changed since the inspection. A bound that is already high enough
-// rises by a tick, because it was only read and must be written to be durable.
+// raiseBound raises the bound of the worker with this key to the argument bound, and releases
+// the worker, even if its record has changed since the inspection. If the bound in the record
+// is already that high, it rises to the next tick, because a bound that was only read may not
+// be durable.
 func (in *Inspection) raiseBound(ctx context.Context, key int, bound int64) error {
 	tick := in.Layout.Tick.Milliseconds()
 	update := func(r Record) Record {
@@ -189,14 +192,14 @@ func (in *Inspection) raiseBound(ctx context.Context, key int, bound int64) erro
 	}
 	// true forces the write even if the record has changed since the inspection.
 	if err := in.writeAcknowledged(ctx, key, true, update); err != nil {
-		datacenter, worker := numbers(in.Layout, key)
+		datacenter, worker := splitKey(in.Layout, key)
 		return fmt.Errorf("lease: raising datacenter %d worker %d: %w", datacenter, worker, err)
 	}
 	return nil
 }
 
-// replaceRecord replaces the record of h by the record that update returns for it. It
-// fails if another process has written the record since the inspection.
+// replaceRecord replaces the record of h, which has the key, by the record that update returns
+// for it. It fails if another process has written the record since the inspection.
 func (in *Inspection) replaceRecord(ctx context.Context, h Holder, key int, update func(Record) Record) error {
 	// false makes another process's write an error.
 	if err := in.writeAcknowledged(ctx, key, false, update); err != nil {
@@ -210,17 +213,21 @@ func (in *Inspection) replaceRecord(ctx context.Context, h Holder, key int, upda
 // row are rare.
 const maxTries = 5
 
+// errUnacked is the error if writeAcknowledged reads back the record that it has written, and
+// cannot write another, because update would change nothing.
 var errUnacked = errors.New("the store shows the new record and has not acknowledged it: inspect again")
 
-// writeAcknowledged replaces a record r by update(r) and returns nil once the store has
-// acknowledged the write. After a write without acknowledgement it reads the record again
-// and replaces that. If force is true, it also replaces a record that another process has
-// written since the inspection. Otherwise that is an error. If writeAcknowledged reads
-// back the new record, that is not enough to return nil, because the store may lose it in
-// a crash.
+// writeAcknowledged replaces the record r of the worker with this key by update(r), and
+// returns nil once the store has acknowledged the write. First, r is the record of the
+// inspection. After a write without an acknowledgement, writeAcknowledged reads the record and
+// replaces what it has read. It does this even if it reads back its own new record, because the
+// store may lose that record in a crash until it has acknowledged a write.
+//
+// If force is false, a record that another process has written since the inspection is an
+// error. If force is true, writeAcknowledged replaces such a record too.
 func (in *Inspection) writeAcknowledged(ctx context.Context, key int, force bool, update func(Record) Record) error {
 	r := in.records[key]
-	ours := map[Record]bool{r: true} // the record of the inspection, and those that this call has written
+	ours := map[Record]bool{r: true} // the inspection's record, and the records of this call's tries
 	for try := 1; ; try++ {
 		next := update(r)
 		if next == r { // a write would change nothing, so that its acknowledgement would prove nothing
@@ -244,8 +251,8 @@ func (in *Inspection) writeAcknowledged(ctx context.Context, key int, force bool
 	}
 }
 
-// changedError returns the error for a record that another process has written since the
-// inspection.
+// changedError returns the error for a record r that another process has written since the
+// inspection. If the holder of the inspection has written r, it has renewed its lease.
 func (in *Inspection) changedError(key int, r Record) error {
 	if owner := in.records[key].heldBy(); owner != "" && r.heldBy() == owner {
 		return fmt.Errorf("it is alive, and has renewed its lease until %s", stamp(time.UnixMilli(r.Bound)))
@@ -253,9 +260,9 @@ func (in *Inspection) changedError(key int, r Record) error {
 	return fmt.Errorf("the record has changed since the inspection: it is now %v", holderOf(in.Layout, key, r))
 }
 
-// withoutHolder returns the record as released, with the same bound and token. The
-// result always differs from r, even if r is released already, because it counts one
-// write more. If the owner of r is not a token, the result has no owner.
+// withoutHolder returns the record as released, with the same bound and token. It counts one
+// more write in the token, so that the result differs from r even if r is released already. If
+// the owner of r is not a token, the result has no owner.
 func (r Record) withoutHolder() Record {
 	t, ok := parseToken(r.Owner)
 	if !ok {

@@ -9,24 +9,28 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Grant returns the first grant to [snowflake.New]. A lease serves one generator.
+// Grant returns a grant of the lease's worker to [snowflake.New], which calls it once for a
+// new generator. It returns an error if the lease already serves another generator. It ignores
+// the layout, because a generator adopts the layout of its source, which Layout returns.
 func (l *Lease) Grant(ctx context.Context, _ snowflake.Layout) (*snowflake.Grant, error) {
 	return l.grantBeyond(ctx, nil, l.now()) // nil, because the generator holds no grant yet
 }
 
-// Extend returns a grant that reaches beyond need, for a generator that has reached the
-// end of its window. It extends the window, or returns a grant of another worker if
-// this worker is lost. During an outage it returns the error of the last background
-// attempt at once.
+// Extend returns a grant that reaches beyond need, for a generator that has reached the end of
+// the window of held. It extends the window and returns held, or returns a grant of another
+// worker if this worker is lost. During an outage it does not call the store, and returns the
+// error of the last background attempt at once.
 func (l *Lease) Extend(ctx context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
 	return l.grantBeyond(ctx, held, need.UnixMilli())
 }
 
-// grantBeyond returns a grant that reaches beyond need, in Unix milliseconds. It
-// returns held if that grant reaches far enough. Otherwise it starts an extension and
-// waits for it, at most for the timeout of one store call. The extension continues
-// after that. The wait is limited because the extension may be waiting for a connection
-// that the caller itself holds.
+// grantBeyond returns a grant that reaches beyond need, in Unix milliseconds. held is the grant
+// under which the generator issues, or nil. grantBeyond returns held if it reaches far enough.
+// Otherwise it starts an extension of the window and waits for it.
+//
+// It waits at most for the timeout of one store call, because the extension may be waiting for
+// a connection that the caller itself holds, for example in a transaction. The extension
+// continues after that.
 func (l *Lease) grantBeyond(ctx context.Context, held *snowflake.Grant, need int64) (*snowflake.Grant, error) {
 	if grant, err := l.holdings.readyGrant(held, need); grant != nil || err != nil {
 		return grant, err
@@ -38,7 +42,7 @@ func (l *Lease) grantBeyond(ctx context.Context, held *snowflake.Grant, need int
 	waiting, cancel := context.WithTimeoutCause(ctx, limit, slowError(limit))
 	defer cancel()
 	if err := l.storeLock.lock(waiting); err != nil {
-		return nil, l.gaveUp(ctx, held, err)
+		return nil, l.stopWaiting(ctx, held, err)
 	}
 	done := make(chan struct{})
 	go func() {
@@ -49,10 +53,10 @@ func (l *Lease) grantBeyond(ctx context.Context, held *snowflake.Grant, need int
 	select {
 	case <-done:
 	case <-waiting.Done():
-		return nil, l.gaveUp(ctx, held, context.Cause(waiting))
+		return nil, l.stopWaiting(ctx, held, context.Cause(waiting))
 	}
 	grant, err := l.holdings.readyGrant(held, need)
-	if grant == nil && err == nil { // the clock has passed even the new bound
+	if grant == nil && err == nil { // the clock has passed even the new bound, as after a pause
 		err = fencedError(l.now(), held, errWindowPassed)
 	}
 	return grant, err
@@ -64,31 +68,31 @@ func slowError(limit time.Duration) error {
 	return fmt.Errorf("lease: no answer from the store after %v; if all connections are in use, perhaps by a transaction that waits for this call, end it sooner, allow more connections, or give the store a pool of its own", limit)
 }
 
-// gaveUp returns the error of a caller that stopped waiting for the reason why. If the
-// caller's own context has not ended, the store is slow, and gaveUp also notes a failure,
-// so that the next callers fail at once instead of waiting as long.
-func (l *Lease) gaveUp(ctx context.Context, held *snowflake.Grant, why error) error {
+// stopWaiting returns the error of a caller of grantBeyond that stops waiting, for the reason
+// why. If ctx, the caller's own context, has not ended, the store is slow. stopWaiting then
+// also notes a failure, so that the next callers fail at once instead of waiting as long.
+func (l *Lease) stopWaiting(ctx context.Context, held *snowflake.Grant, why error) error {
 	if ctx.Err() == nil {
 		l.holdings.noteFailure(why)
 	}
 	return fencedError(l.now(), held, why)
 }
 
-// Retire releases the worker of a grant under which the generator will not issue again.
-// Last is the last tick issued. Another process can then acquire the worker at once. A lost
-// worker is not released, because another process has it. The lease ends with the last grant
-// in use.
+// Retire releases the worker of a grant under which the generator will not issue again, so
+// that another process can acquire the worker at once. last is the last tick that was issued.
+// If the worker is lost, Retire does not release it, because another process has it. The lease
+// ends with the last grant in use.
 func (l *Lease) Retire(ctx context.Context, held *snowflake.Grant, last time.Time) error {
 	w := l.holdings.removeGrant(held, last.Add(l.layout.Tick).UnixMilli())
-	if w == nil {
+	if w == nil { // needs no release
 		return nil
 	}
 	return l.releaseWorkers(ctx, w)
 }
 
 // Release releases the worker and ends the lease if no generator was made for it. A
-// second call has no effect. If there is a generator, Release fails: close the generator
-// instead.
+// second call has no effect. If there is a generator, Release returns an error, because closing
+// the generator releases the worker.
 func (l *Lease) Release(ctx context.Context) error {
 	if !l.holdings.endIfUnused() {
 		return fmt.Errorf("lease: %v serves a generator: close that, which releases the worker", l.holdings.current())
@@ -97,7 +101,8 @@ func (l *Lease) Release(ctx context.Context) error {
 }
 
 // releaseWorkers releases the worker w. If the lease has ended, it also releases the
-// replacement, if the lease has acquired one that the generator has not asked for.
+// replacement, which is a worker that the lease has acquired after a loss and that the
+// generator has not asked for yet.
 func (l *Lease) releaseWorkers(ctx context.Context, w *heldWorker) error {
 	if err := l.storeLock.lock(ctx); err != nil {
 		return l.holdings.stillLeasedError(w, err)

@@ -12,7 +12,7 @@ import (
 // Stats describes the worker of a lease and counts its events.
 type Stats struct {
 	Datacenter, Worker int64
-	Owner              string    // the token of this grant, as host/process/random
+	Owner              string    // the holder in the store's record, as host/process/random
 	Since              time.Time // when this lease acquired the worker
 	Until              time.Time // the end of the window that the store has acknowledged
 
@@ -28,9 +28,9 @@ type Stats struct {
 	Failure      error
 }
 
-// Holdings are the workers and grants of a lease, with its outage and its counts. They
-// hold everything that is read or changed without the store's lock, so that a caller need
-// not wait for a store that hangs.
+// A holdings value has the workers and grants of a lease, its outage and its counts. That is
+// all that is read or changed without the store's lock, so that a caller need not wait for a
+// store that hangs.
 //
 // A worker is the lease's right in the store. A grant is the generator's right to issue
 // under a worker. After a loss the lease acquires a replacement in the background, and the
@@ -38,7 +38,7 @@ type Stats struct {
 type holdings struct {
 	*config
 	cancel context.CancelFunc // stops the lease's background work
-	retry  chan struct{}      // receives a value after a failure, to wake the background
+	retry  chan struct{}      // receives a value after a failure, to wake renewLoop
 
 	mu          sync.Mutex                       // guards the fields below; never held during a call of the store
 	held        *heldWorker                      // the worker of the generator's grant; see servedWorker
@@ -49,16 +49,17 @@ type holdings struct {
 	counts      Stats // only the counters are in use
 }
 
-// servedWorker returns the worker of the generator's last grant, or of its first grant if
-// it has not asked yet. It returns nil while the first worker is being acquired.
+// servedWorker returns the worker of the generator's last grant. Before the generator has a
+// grant, it returns the worker of the first grant to come, or nil while that worker is being
+// acquired.
 func (h *holdings) servedWorker() *heldWorker {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.held
 }
 
-// current returns the worker whose window the lease renews. This is the replacement if
-// the generator has not asked for it yet.
+// current returns the worker whose window the lease renews. After a loss this is the
+// replacement, even before the generator has asked for it.
 func (h *holdings) current() *heldWorker {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,19 +75,22 @@ func (h *holdings) currentLocked() *heldWorker {
 	return h.held
 }
 
-// readyGrant returns a grant that reaches beyond need, in Unix milliseconds, for a
-// generator that issues under inUse, or under no grant yet if that is nil. It returns an
-// error if there can be no such grant. If the caller has to ask the store, both results are
-// nil. During an outage it returns the outage's error without asking, because additional
-// attempts would only load a store that is in trouble. It then records need for the end
-// of the outage.
+// readyGrant returns a grant that reaches beyond need, in Unix milliseconds, if the lease has
+// such a grant without a call of the store. If the caller has to call the store first, both
+// results are nil. inUse is the grant under which the generator issues, or nil if it has no
+// grant yet.
+//
+// readyGrant returns an error if the lease has ended, or if a second generator asks for its
+// first grant. During an outage it returns the outage's error, because additional calls would
+// only load a store that is in trouble. It then records need, from which noteFailure and
+// health see that the generator is fenced.
 func (h *holdings) readyGrant(inUse *snowflake.Grant, need int64) (*snowflake.Grant, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch w := h.currentLocked(); {
 	case h.ended:
 		return nil, errEnded
-	case inUse == nil && len(h.grants) > 0:
+	case inUse == nil && len(h.grants) > 0: // a second generator
 		return nil, fmt.Errorf("lease: %v serves a generator already: acquire a lease for each", h.held)
 	case !w.lost && w.acknowledged > max(need, h.now()):
 		return h.grantOf(w, inUse)
@@ -97,12 +101,12 @@ func (h *holdings) readyGrant(inUse *snowflake.Grant, need int64) (*snowflake.Gr
 	return nil, nil
 }
 
-// grantOf returns the grant of the worker w. If the generator issues under the grant held
-// of another worker, or under no grant yet, grantOf makes a new grant, and w is then the
-// worker that the generator is served by. The caller holds mu.
-func (h *holdings) grantOf(w *heldWorker, held *snowflake.Grant) (*snowflake.Grant, error) {
-	if held != nil && w.grant.Load() == held {
-		return held, nil
+// grantOf returns a grant of the worker w. That is inUse, the grant under which the generator
+// issues, if it is of this worker. If inUse is nil or of another worker, grantOf creates a
+// grant, and w becomes the worker of the generator. The caller holds mu.
+func (h *holdings) grantOf(w *heldWorker, inUse *snowflake.Grant) (*snowflake.Grant, error) {
+	if inUse != nil && w.grant.Load() == inUse {
+		return inUse, nil
 	}
 	grant, err := snowflake.NewGrant(h.layout, w.datacenter, w.worker, time.UnixMilli(w.start), w.until())
 	if err != nil {
@@ -114,8 +118,8 @@ func (h *holdings) grantOf(w *heldWorker, held *snowflake.Grant) (*snowflake.Gra
 	return grant, nil
 }
 
-// noteRenewal lets the generator use the bound of a record that the store has
-// acknowledged, and counts the extension.
+// noteRenewal lets the generator issue up to the bound of r, a record of w that the store has
+// acknowledged, and counts the extension of the window.
 func (h *holdings) noteRenewal(w *heldWorker, r Record) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -123,8 +127,8 @@ func (h *holdings) noteRenewal(w *heldWorker, r Record) {
 	h.counts.Extensions++
 }
 
-// drop marks the worker as lost, revokes its grant so that the generator stops, and counts
-// the loss.
+// drop marks the worker as lost, revokes its grant so that the generator stops, and adds the
+// loss to the counts.
 func (h *holdings) drop(w *heldWorker, lost *loss) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -140,12 +144,14 @@ func (h *holdings) setReplacement(w *heldWorker) {
 	h.replacement = w
 }
 
-// removeGrant removes a grant that the generator has retired, and returns its worker,
-// which is to be released. No tick from unusedFrom on was issued under the grant. The
-// worker remembers unusedFrom, so that Lease.Release can still release it if this release
-// does not get the store's lock in time. removeGrant returns nil if the grant is unknown,
-// or if the worker is lost and the lease continues, because a lost worker needs no
-// release. The lease ends with the last grant.
+// removeGrant removes a grant that the generator has retired, and returns the grant's worker,
+// which is to be released. The lease ends with the last grant. No tick from unusedFrom on, in
+// Unix milliseconds, was issued under the grant. The worker remembers unusedFrom, so that
+// Lease.Release can still release it if this release does not get the store's lock in time.
+//
+// removeGrant returns nil if the grant is unknown, or if the worker is lost and the lease
+// continues, because a lost worker needs no release. If the lease ends, it returns a lost
+// worker too, because its bound may have to be restored; see Lease.releaseWorker.
 func (h *holdings) removeGrant(grant *snowflake.Grant, unusedFrom int64) *heldWorker {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -156,7 +162,7 @@ func (h *holdings) removeGrant(grant *snowflake.Grant, unusedFrom int64) *heldWo
 	delete(h.grants, grant)
 	h.endIfUnusedLocked()
 	for _, remaining := range h.grants {
-		h.held = remaining // the generator still issues under it if it has refused the new grant, which is now removed
+		h.held = remaining // if the generator has rejected a new grant, it still issues under the old grant
 	}
 	if w != nil && w.lost && !h.ended {
 		return nil
@@ -196,8 +202,9 @@ func (h *holdings) takeReplacement() *heldWorker {
 	return w
 }
 
-// closeWorker marks the worker as lost before its release, so that no new grant of it is
-// made. It returns the bound above every tick that was issued under the worker.
+// closeWorker prepares the release of the worker. It marks the worker as lost, so that no new
+// grant of it is made, and returns the bound to release it at, which is above every tick that
+// was issued under the worker.
 func (h *holdings) closeWorker(w *heldWorker) (bound int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -205,8 +212,8 @@ func (h *holdings) closeWorker(w *heldWorker) (bound int64) {
 	return w.unusedFrom
 }
 
-// stillLeasedError returns the error for a worker that could not be released. It locks mu,
-// because its caller may not have got the store's lock.
+// stillLeasedError returns the error for a worker that could not be released because of err.
+// It locks mu to read the worker, because its caller may not have got the store's lock.
 func (h *holdings) stillLeasedError(w *heldWorker, err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -220,8 +227,8 @@ func (h *holdings) currentOutage() outage {
 	return h.outage
 }
 
-// noteFailure notes a failed attempt to get a window, and wakes the background loop, which
-// then retries sooner. It logs the first failure of an outage, and the failure that fences
+// noteFailure notes a failed attempt to get a window, and wakes renewLoop, which then tries
+// again sooner than after a third of the window. It logs the first failure of an outage, and the failure that fences
 // the generator. The caller need not hold the store's lock.
 func (h *holdings) noteFailure(err error) {
 	h.mu.Lock()
@@ -239,7 +246,7 @@ func (h *holdings) noteFailure(err error) {
 	h.mu.Unlock()
 	select {
 	case h.retry <- struct{}{}:
-	default: // the background has not yet received an earlier value
+	default: // renewLoop has not yet received an earlier value, which is enough to wake it
 	}
 
 	switch {
@@ -275,7 +282,8 @@ func (h *holdings) stats() Stats {
 
 // health returns nil while the lease has a window, and otherwise the error that the
 // generator returns, for Lease.Health. The window has ended if its bound is not above the
-// clock, the last tick in use, or a tick that the generator has asked for in vain.
+// clock, the last tick in use, and the tick that the generator has asked for in vain. The
+// last two may be ahead of the clock, for example after the clock was set back.
 func (h *holdings) health() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

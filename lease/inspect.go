@@ -58,8 +58,9 @@ func Inspect(ctx context.Context, store Store) (*Inspection, error) {
 	return in, nil
 }
 
-// find returns the key of h. It fails if h is not a holder that the inspection
-// returned, because its numbers could lead to another record, such as the layout's.
+// find returns the key of the record of h. It fails if h is not a holder that the inspection
+// has returned, because other numbers could have the key of another record. For example,
+// datacenter 0 worker -1 would have the key -1 of the layout's record.
 func (in *Inspection) find(h Holder) (key int, err error) {
 	if in.store == nil {
 		return 0, errNoStore
@@ -77,7 +78,7 @@ type Holder struct {
 	Datacenter, Worker int64
 	Owner              string        // host/process/random, or empty if the worker is released
 	Until              time.Time     // the bound
-	Window             time.Duration // window of the holder, or of the last holder; zero if unknown
+	Window             time.Duration // the window of the holder, or of the last holder; zero if unknown
 }
 
 // A HolderState is the state of a worker for a process that wants to acquire it.
@@ -121,9 +122,10 @@ func (h Holder) State(now time.Time) HolderState {
 	return Waiting
 }
 
-// holderOf returns a worker's record in the form that people read.
+// holderOf returns the record r of the worker with this key as a Holder, which is the form for
+// people and tools.
 func holderOf(layout snowflake.Layout, key int, r Record) Holder {
-	datacenter, worker := numbers(layout, key)
+	datacenter, worker := splitKey(layout, key)
 	t, _ := parseToken(r.Owner)
 	return Holder{
 		Datacenter: datacenter,

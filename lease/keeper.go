@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// maxSwaps is how often an extension tries to write if the store refuses, because the
-	// record is still ours but not the record that was expected. The first refusal is
-	// normal after a write without an answer, and a second one in a row is rare.
+	// maxSwaps is how often an extension tries to write if the store refuses because the
+	// record, although still ours, is not the record that the write expected. One refusal is
+	// normal after a write without an answer. Two refusals in a row are rare.
 	maxSwaps = 3
 
-	// maxReleases is how often swapReleased tries to release a worker.
+	// maxReleases is how often swapReleased tries to write before it returns an error.
 	maxReleases = 3
 )
 
@@ -23,24 +23,27 @@ const (
 // each try started from the record that was read last.
 var errKeepsChanging = errors.New("the record changes")
 
-// A keeper writes the records that extend and release a worker. It updates the fields of
-// the heldWorker that describe its record. It does not change the grant, but returns the
-// acknowledged record, or the loss. Its caller then decides what the generator may issue.
+// A keeper writes the records that extend and release a worker, and finds out when a worker is
+// lost. It updates the fields of the heldWorker that describe its record. It does not change
+// the generator's grant. It returns the acknowledged record or the loss, and its caller then
+// extends or revokes the grant.
 type keeper struct {
 	*config
 	records records
 	clocks  *clocks
 }
 
-// writeBound extends the window of w to a window above now, need and the last tick in use.
-// It returns the record that the store has acknowledged, or a loss if the worker is lost.
-// served is the worker under which the generator issues. It differs from w while w is a
-// replacement that the generator has not asked for yet.
+// writeBound extends the window of w in the store. The new bound is a window above the latest
+// of the present, need (in Unix milliseconds) and the last tick in use. writeBound returns the
+// record that the store has acknowledged, or a loss if the worker is lost. served is the worker
+// under which the generator issues. It differs from w while w is a replacement that the
+// generator has not asked for yet.
 //
 // The base of w is the record that the write expects in the store. If a write ends
-// without an answer, writeBound returns the error and keeps the base. The next call
-// expects the same record. If the store has it, the earlier write has not landed. If the
-// store refuses, reload reads the record and finds out what happened.
+// without an answer, writeBound returns the error and keeps the base, so that the next call
+// expects the same record. If the store still has this record, the earlier write has not
+// landed, and the new write succeeds. Otherwise the store refuses the new write, and reload
+// reads the record to find out what happened.
 func (k *keeper) writeBound(ctx context.Context, w, served *heldWorker, need int64) (Record, *loss, error) {
 	conn, disconnect, err := k.records.connect(ctx, k.window)
 	if err != nil {
@@ -68,7 +71,8 @@ func (k *keeper) writeBound(ctx context.Context, w, served *heldWorker, need int
 }
 
 // nextRecord returns the record with which writeBound extends the window, or an error if
-// this process's clock is wrong. It lowers no bound.
+// this process's clock has jumped ahead. The bound of the record is never below the bound of
+// the base.
 func (k *keeper) nextRecord(ctx context.Context, conn records, w, served *heldWorker, need int64) (Record, error) {
 	now, err := believedNow(need, w, served)
 	if err != nil {
@@ -85,10 +89,11 @@ func (k *keeper) nextRecord(ctx context.Context, conn records, w, served *heldWo
 }
 
 // reload reads the record after the store has refused to replace w.base. It returns a
-// loss if the record is another holder's, was written by a copy of this process, or is
-// older than a record that the store has acknowledged. Otherwise an earlier write of this
-// process has landed, or somebody has raised the bound, and the record becomes the base
-// of the next attempt.
+// loss if the record belongs to another holder or is released, if a copy of this process has
+// written it, or if it is older than a record that the store has acknowledged. It returns an
+// error if the store shows w.base, and so had no reason to refuse. Otherwise an earlier write
+// of this process has landed, or somebody has raised the bound. The record then becomes the
+// base of the next attempt.
 func (k *keeper) reload(ctx context.Context, conn records, w *heldWorker) (*loss, error) {
 	r, err := conn.read(ctx, w.key)
 	switch {
@@ -101,8 +106,8 @@ func (k *keeper) reload(ctx context.Context, conn records, w *heldWorker) (*loss
 	case w.storeForgot(r):
 		w.base = r
 		return lostByStore(w, r), nil
-	case r == w.base:
-		return nil, cmp.Or(k.records.check(ctx), errRefused) // for example a rule of the table blocks the write
+	case r == w.base: // check may find the reason, for example a rule of the table that blocks writes
+		return nil, cmp.Or(k.records.check(ctx), errRefused)
 	case r.Owner == w.base.Owner && r.Bound > w.base.Bound:
 		k.log.WarnContext(ctx, "lease: somebody else has raised the bound: the worker stays leased until then", append(w.attrs(), "bound", stamp(time.UnixMilli(r.Bound)))...)
 	}
@@ -110,9 +115,10 @@ func (k *keeper) reload(ctx context.Context, conn records, w *heldWorker) (*loss
 	return nil, nil
 }
 
-// checkStore makes the store check its settings or table once, before the lease
-// acquires another worker in place of the lost worker. The worker may be lost because
-// the store's table was replaced by a table that lets a worker have several holders.
+// checkStore makes the store check its settings or its table, before the lease acquires
+// another worker in place of the lost worker. The worker may be lost because somebody has
+// replaced the table by a table that lets a worker have several holders. Once a check has
+// succeeded, checkStore does not repeat it for this worker.
 func (k *keeper) checkStore(ctx context.Context, lost *heldWorker) error {
 	if lost.checked {
 		return nil
@@ -124,8 +130,8 @@ func (k *keeper) checkStore(ctx context.Context, lost *heldWorker) error {
 	return nil
 }
 
-// writeReleased releases the worker with the given bound. It waits for a connection for
-// at most config.patience.
+// writeReleased releases the worker at the given bound, by swapReleased. It waits for a
+// connection of the store for at most config.patience.
 func (k *keeper) writeReleased(ctx context.Context, w *heldWorker, bound int64) (*loss, error) {
 	conn, disconnect, err := k.records.connect(ctx, k.patience())
 	if err != nil {
@@ -135,12 +141,13 @@ func (k *keeper) writeReleased(ctx context.Context, w *heldWorker, bound int64) 
 	return conn.swapReleased(ctx, w, bound)
 }
 
-// swapReleased writes a released record with the given bound. The record keeps the token,
-// which holds the bound that this holder replaced. After a refused write, swapReleased
-// reads the record, and tries again if it still has this holder.
+// swapReleased releases the worker w: it writes a record with the given bound and w's token,
+// marked as released. If the store refuses the write or does not answer it, swapReleased reads
+// the record, and tries again if w still holds it. It returns a loss if a copy of this process
+// has written the record, because the copy may still issue.
 //
 // If the record has another holder, the worker is not ours to release, and swapReleased
-// returns no error. It also returns no error if the record already reads as released, although the
+// returns nil. It also returns nil if the record already reads as released, although the
 // store has not acknowledged that write. If the store loses the write in a crash, the record
 // before it comes back. Its bound is higher, so no tick can be issued twice. The worker is
 // only blocked for up to a window.
@@ -154,7 +161,7 @@ func (r records) swapReleased(ctx context.Context, w *heldWorker, bound int64) (
 		}
 		found, err := r.read(ctx, w.key)
 		switch {
-		case err != nil || !w.owns(found): // not ours means that it has another holder or is released
+		case err != nil || !w.owns(found): // it has another holder, or is released already
 			return nil, err
 		case w.writtenByClone(found):
 			return lostToClone(w, found), nil
@@ -168,23 +175,28 @@ func (r records) swapReleased(ctx context.Context, w *heldWorker, bound int64) (
 // and the log message for it.
 type loss struct {
 	setBack             bool   // the store shows an older record of this process, so its bound is to be raised again
-	losses, regressions uint64 // to add to Stats
+	losses, regressions uint64 // 0 or 1, to add to the counts of the same names in Stats
 	level               slog.Level
 	message             string
 	attrs               []any
 }
 
-// newLoss returns a loss that counts once. The record r is the one that shows the loss.
+// newLoss returns a loss of w that adds one to Stats.Losses. r is the record that shows the
+// loss; its bound is logged.
 func newLoss(w *heldWorker, r Record, level slog.Level, message string, attrs ...any) *loss {
 	attrs = append(append(w.attrs(), attrs...), "bound", stamp(time.UnixMilli(r.Bound)))
 	return &loss{losses: 1, level: level, message: message, attrs: attrs}
 }
 
 // lostToTaker returns the loss of a worker that another process has taken, or that
-// somebody has released. If the store has kept its acknowledged writes, the new holder
-// began at this process's bound or above, and no ID is repeated. If it has forgotten a
-// write, IDs may have been repeated, so the loss also counts as a regression. A record
-// whose bound is at or below the lease's first tick is older than the lease, or missing.
+// somebody has released. r is the record that the store shows now. If the store has kept its
+// acknowledged writes, the new holder began at this process's bound or above, and no ID is
+// repeated.
+//
+// If the store has forgotten a write, the loss also counts as a regression. If the bound of r
+// is at or below the first tick of this holder, r is older than this holder's first record, or
+// missing. It then shows no other process that may have issued the same IDs. Otherwise another
+// process may have issued them.
 func lostToTaker(w *heldWorker, r Record) *loss {
 	var lost *loss
 	switch {
@@ -200,14 +212,15 @@ func lostToTaker(w *heldWorker, r Record) *loss {
 }
 
 // lostToClone returns the loss of a worker whose window a copy of this process has
-// extended. The copy holds the same token, so it has the same right to the worker.
+// extended. The copy holds the same token, so this process cannot exclude it and gives up the
+// worker.
 func lostToClone(w *heldWorker, r Record) *loss {
 	return newLoss(w, r, slog.LevelError, "lease: worker lost to a copy of this process: the machine was cloned while it ran or set back to a snapshot, and IDs of this window may have been issued twice, unless somebody has changed the record by hand")
 }
 
-// lostByStore returns the loss of a worker whose record the store has set back. Another
-// process may have held the worker in between. It counts as a regression only, because no
-// other process has the worker now.
+// lostByStore returns the loss of a worker for which the store shows an older record of this
+// process, because it has forgotten a later one. Another process may have held the worker in
+// between. The loss counts as a regression only, because no other process has the worker now.
 func lostByStore(w *heldWorker, r Record) *loss {
 	lost := newLoss(w, r, slog.LevelError, "lease: the store has forgotten an acknowledged window; see WithSettle")
 	lost.setBack, lost.losses, lost.regressions = true, 0, 1

@@ -12,8 +12,12 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// signature returns the text by which the store remembers a layout. Its form must never
-// change, because it is compared with the text that earlier versions have written.
+// signature returns the text by which the store remembers a layout, for example
+//
+//	epoch=2010-11-04T01:42:54.657Z tick=1ms datacenter=5 worker=5 sequence=12 total=63
+//
+// Its form must never change, because it is compared with the text that earlier versions
+// have written.
 func signature(l snowflake.Layout) string {
 	total := l.TotalBits
 	if total == 0 {
@@ -43,13 +47,13 @@ func parseSignature(s string) (snowflake.Layout, error) {
 
 var errUnwritten = errors.New("the store refused to replace an absent record")
 
-// warnOfMissingLayout logs a warning if workers have records and the layout has none.
-// Somebody has then deleted the layout's record, so the layout that is written now
-// cannot be compared with it.
+// warnOfMissingLayout logs a warning if the store has records of workers but no record of the
+// layout. Somebody has then deleted the layout's record, so the caller cannot compare its
+// layout before it writes a new record.
 func (r records) warnOfMissingLayout(ctx context.Context, c *config) error {
 	all, _, err := r.load(ctx) // without keys, which reads all records
 	layout := all[layoutKey]
-	delete(all, layoutKey)
+	delete(all, layoutKey) // leaves the records of the workers
 	if err == nil && layout == (Record{}) && len(all) > 0 {
 		c.log.WarnContext(ctx, "lease: the store has records of workers and none of their layout, which somebody has deleted: it is written again, and must be the layout of all processes",
 			"workers", len(all), "layout", signature(c.layout))
@@ -57,15 +61,16 @@ func (r records) warnOfMissingLayout(ctx context.Context, c *config) error {
 	return err
 }
 
-// joinLayout compares the configured layout with the layout in the store, and returns the
-// layout's record. The argument stored is that record as it was read before. If there is no
-// record, joinLayout writes it. All processes must share a layout, because the same bound
-// would mean different ticks under two layouts.
+// joinLayout returns the record of the layout in the store, or an error if the store has
+// another layout than the config. All processes must share a layout, because the same bound
+// would mean different ticks under two layouts. The argument stored is the layout's record as
+// the caller has read it. If the store has no such record, joinLayout writes it.
 //
-// If the record was only read, a crash of the store may remove it before the worker's
-// record is written, and another process may write another layout. Therefore a claim reads
-// the layout's record again after it has written the worker's, and expects the same record.
-// The random number in Bound makes two writes of one layout differ.
+// A record that was only read may vanish in a crash of the store before the worker's record is
+// written, and another process may then write another layout. Therefore a claim reads the
+// layout's record again after it has written the worker's, and expects the record that
+// joinLayout has returned. The random number in Bound makes two writes of one layout differ,
+// so that the claim notices a record that was lost and written again.
 func (r records) joinLayout(ctx context.Context, c *config, stored Record) (Record, error) {
 	configured := Record{Bound: c.random(math.MaxInt64), Owner: signature(c.layout)}
 	if stored == (Record{}) {

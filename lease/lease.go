@@ -8,44 +8,48 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A Lease holds a worker of a [Store] for one [snowflake.Generator]. It extends the
-// worker's window in the background every third of a window, and acquires another
-// worker if the worker is lost. [Acquire] returns it. Closing the generator ends the
-// lease and releases the worker. If there is no generator, [Lease.Release] does. The
+// A Lease holds a worker of a [Store] for one [snowflake.Generator]. The store reserves the
+// worker for a window of time, by default a minute. The lease extends this window in the
+// background every third of a window, and acquires another worker if the worker is lost,
+// because another process holds it. [Acquire] returns a Lease. Closing the generator ends
+// the lease and releases the worker. If there is no generator, [Lease.Release] does. The
 // methods may be called concurrently.
 type Lease struct {
 	*config
-	records  records
-	holdings holdings // has its own lock
+	records  records  // calls the store
+	holdings holdings // the workers and their grants to the generator; has its own lock
 
 	// storeLock is held during every write to the store, because the next write depends
 	// on the outcome of the last. It also guards the fields below, and the fields of the
 	// workers in holdings. Acquire needs no lock, because it has not returned the lease
 	// yet.
 	storeLock storeLock
-	chooser   chooser
-	clocks    clocks
-	keeper    keeper
+	chooser   chooser // picks a worker to acquire
+	clocks    clocks  // compares the process's clock with the store's
+	keeper    keeper  // writes the records that extend and release a worker
 
 	ctx context.Context // for background work; ends with the lease
 }
 
 var _ snowflake.WorkerSource = (*Lease)(nil)
 
-// Acquire leases the free worker with the lowest bound. A worker that was never used
-// comes first. If the store is a [Getter] and there are more than 32 workers, Acquire
-// first reads 32 of them at random, and chooses among these. It also compares the
-// layout with the layout of the store's workers, and the clock with the store's clock
-// if the store is a [Clock]: see [WithMaxSkew].
+// Acquire leases a free worker, which is a worker whose bound has passed. The bound is the
+// end of the last window that the store has recorded for the worker. Acquire prefers a
+// worker that was never used, and then the worker with the lowest bound. If the store is a
+// [Getter] and there are more than 32 workers, Acquire first reads 32 of them at random, and
+// chooses among these. It also compares the layout with the layout of the store's workers,
+// and the clock with the store's clock if the store is a [Clock]: see [WithMaxSkew].
 //
 // If no worker is free the error is a [NoFreeWorkerError]. An error of the store is
-// returned, wrapped or as it is. ctx is for this call only. If it has no deadline,
-// Acquire tries for as long as other processes get in first, waits for its turn if the
-// store is a [Queue], and waits for the time of [WithSettle]. A connection, which a
-// store inspects, may take 20 seconds, and each call of the store 5. If ctx ends during
-// a write, Acquire returns, and a goroutine releases the worker once the write has landed. It
-// tries that for a window. If the process exits before, the worker stays leased for a window.
-// Acquire does not write if ctx would end sooner than the store took to answer a read.
+// returned, wrapped or as it is.
+//
+// ctx is for this call only. If it has no deadline, Acquire tries again for as long as other
+// processes write first, waits for its turn if the store is a [Queue], and waits for the time
+// of [WithSettle]. With the default window, each call of the store may take 5 seconds, and a
+// connection 20, because a store may inspect a new connection. Acquire does not write if ctx
+// would end sooner than the store took to answer a read. If ctx ends during a write, Acquire
+// returns, and a goroutine tries for a window to release the worker, because the write may
+// have landed. If the process exits before that, the worker stays leased for a window.
 func Acquire(ctx context.Context, store Store, layout snowflake.Layout, opts ...Option) (*Lease, error) {
 	c, err := newConfig(layout, opts)
 	if store == nil {
@@ -69,7 +73,8 @@ func Acquire(ctx context.Context, store Store, layout snowflake.Layout, opts ...
 	return l, nil
 }
 
-// newLease creates a lease that has no worker yet.
+// newLease returns a lease without a worker, which shares the config and the records with its
+// parts. Acquire then claims the first worker.
 func newLease(c *config, store Store) *Lease {
 	l := &Lease{
 		config:    c,

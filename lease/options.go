@@ -18,6 +18,7 @@ import (
 // Acquire fail.
 type Option interface{ apply(*config) error }
 
+// An optionFunc is an Option that calls the function.
 type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
@@ -25,13 +26,13 @@ func (f optionFunc) apply(c *config) error { return f(c) }
 // config is the layout and the options of a lease.
 type config struct {
 	layout      snowflake.Layout
-	window      time.Duration
-	settle      time.Duration
-	maxAhead    time.Duration
-	maxSkew     time.Duration
-	clock       func() time.Time
+	window      time.Duration    // see WithWindow
+	settle      time.Duration    // see WithSettle
+	maxAhead    time.Duration    // see WithMaxAhead
+	maxSkew     time.Duration    // see WithMaxSkew
+	clock       func() time.Time // nil without WithClock
 	log         *slog.Logger
-	datacenter  *int64
+	datacenter  *int64              // nil without WithDatacenter
 	oneWorker   bool                // set by WithWorker
 	workerRange bool                // set by WithWorkers
 	first, last int64               // the workers that may be leased
@@ -45,8 +46,8 @@ const (
 	maxWindow     = 24 * time.Hour
 	maxSettle     = 2 * maxWindow
 
-	// maxCall limits one call of the store. With the default window, an outage of up to
-	// two thirds of the window less maxCall stops no generator.
+	// maxCall is the longest limit of one call of the store; see timeout. With the default
+	// window, an outage of up to two thirds of the window less maxCall stops no generator.
 	maxCall = 5 * time.Second
 )
 
@@ -58,7 +59,8 @@ func CheckOptions(layout snowflake.Layout, opts ...Option) error {
 }
 
 // newConfig applies the options to the defaults. It applies all of them even after an
-// error, so that the caller sees every mistake at once.
+// error, so that the caller sees every mistake at once. Only a bad layout is an error on its
+// own, because the options are compared with the layout.
 func newConfig(layout snowflake.Layout, opts []Option) (config, error) {
 	if err := layout.Validate(); err != nil {
 		return config{}, err
@@ -76,11 +78,12 @@ func newConfig(layout snowflake.Layout, opts []Option) (config, error) {
 func (c *config) timeout() time.Duration { return min(maxCall, max(c.window/3, maxCall/10)) }
 
 // patience returns how long a process that starts, or that releases a worker, waits for
-// a connection. It is longer than timeout, because the store may inspect a new
-// connection.
+// a connection of the store. It is longer than timeout, the limit for one call, because the
+// store may inspect a new connection.
 func (c *config) patience() time.Duration { return 4 * c.timeout() }
 
-// WithWindow sets for how long a worker is reserved ahead. The lease writes to the
+// WithWindow sets the window, which is the time for which the store reserves a worker ahead
+// of the clock. The lease writes to the
 // store every third of a window. The store may be down for two thirds of the window,
 // less 5 seconds for a call, before a generator stops. The worker of a process that was
 // killed stays leased for up to a window. The default is a minute. The range is 10ms to
@@ -98,11 +101,13 @@ func WithWindow(d time.Duration) Option {
 // WithSettle makes the lease wait for d after it has taken a worker, and write the
 // record once more, before the first ID is issued. Use it, with a window or more, on a
 // store that can forget acknowledged writes, such as a Redis with asynchronous
-// replicas. A holder whose write was forgotten has then reached the end of its window,
-// or has found out. This relies on clocks that are roughly right, and on no generator
-// running ahead of its clock ([WithMaxAhead], [snowflake.WithLogicalTime]). A time of
-// less than a window protects little, and is logged as a warning. The default is zero,
-// the maximum 48 hours.
+// replicas. On such a store a worker may look free although another process, whose write
+// was forgotten, still issues under it. After the wait that process has reached the end of
+// its window, or has found that its worker is lost.
+//
+// This relies on clocks that are roughly right, and on no generator running ahead of its
+// clock ([WithMaxAhead], [snowflake.WithLogicalTime]). A time of less than a window
+// protects little, and is logged as a warning. The default is zero, the maximum 48 hours.
 func WithSettle(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		c.settle = d
@@ -148,7 +153,7 @@ func WithClock(now func() time.Time) Option {
 	})
 }
 
-// WithDatacenter takes only workers of datacenter n. The default is all datacenters of
+// WithDatacenter leases only workers of datacenter n. The default is all datacenters of
 // the layout, or datacenter 0 under [WithWorker].
 func WithDatacenter(n int64) Option {
 	return optionFunc(func(c *config) error {
@@ -169,7 +174,7 @@ func WithWorker(n int64) Option {
 	})
 }
 
-// WithWorkers takes one of the workers first to last, both included, in any of the
+// WithWorkers leases one of the workers first to last, both included, in any of the
 // datacenters. The default is all workers of the layout.
 func WithWorkers(first, last int64) Option {
 	return optionFunc(func(c *config) error {
@@ -192,12 +197,13 @@ func WithLogger(log *slog.Logger) Option {
 }
 
 // inRange returns an error if n is not in [0, count). For the error, name is the option and
-// what is the kind of number, for example "worker".
-func inRange(name, what string, n, count int64) error {
-	return option.Check(n >= 0 && n < count, "lease: %s: %s %d out of range [0, %d] of the layout", name, what, n, count-1)
+// kind is the kind of number, for example "worker".
+func inRange(name, kind string, n, count int64) error {
+	return option.Check(n >= 0 && n < count, "lease: %s: %s %d out of range [0, %d] of the layout", name, kind, n, count-1)
 }
 
-// datacenterVariable is the environment variable that [snowflake.FromEnv] reads too.
+// datacenterVariable is the environment variable with the datacenter of this process.
+// [snowflake.FromEnv] reads it too.
 const datacenterVariable = "SNOWFLAKE_DATACENTER_ID"
 
 // WithStatefulSetWorker is [WithWorker] with the ordinal at the end of the host name:
@@ -221,9 +227,9 @@ func WithStatefulSetWorker() Option {
 	})
 }
 
-// setStatefulSetWorker sets the worker from the host name, and the datacenter from the
-// environment unless [WithDatacenter] has set it. A [WithDatacenter] that follows replaces
-// it.
+// setStatefulSetWorker sets the worker to the ordinal of the host name, for example 7 for
+// web-7, and the datacenter to the value of the environment variable. It keeps the datacenter
+// if [WithDatacenter] has set it before. A later [WithDatacenter] replaces the datacenter.
 func (c *config) setStatefulSetWorker(host string) error {
 	worker, err := podname.Ordinal(host)
 	if err != nil {

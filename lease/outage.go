@@ -20,23 +20,25 @@ type outage struct {
 	attempts int       // failed attempts; zero if there is no outage
 	since    time.Time // the first failure
 	lastErr  error     // of the last attempt
-	need     int64     // the last tick that the generator has asked for in vain, in Unix milliseconds
+	need     int64     // the last tick that the generator has asked for in vain, in Unix milliseconds; 0 if none
 	lost     bool      // the worker is lost, and the lease has no other worker
 	fenced   bool      // the window has ended, so that no ID is issued; this has been logged
 }
 
-// pause returns the time until the background's next attempt. Without an outage that is a
-// third of the window. During an outage it is a random time, so that the processes do not
-// call the store all at once. The time grows with each failure, up to lastRetry.
+// pause returns the time until the next attempt of renewLoop. Without an outage that is a
+// third of the window. During an outage it is a random time between half a limit and the
+// limit, so that the processes do not call the store all at once. The limit is firstRetry
+// after the first failure, and doubles with each failure, up to lastRetry.
 func (o outage) pause(c *config) time.Duration {
 	if o.attempts == 0 {
 		return c.window / 3
 	}
-	pause := min(lastRetry, firstRetry<<min(o.attempts-1, 10)) // a larger shift could overflow
-	return pause/2 + time.Duration(c.random(int64(pause/2)))
+	limit := min(lastRetry, firstRetry<<min(o.attempts-1, 10)) // a larger shift could overflow
+	return limit/2 + time.Duration(c.random(int64(limit/2)))
 }
 
-// reason returns the error to give to a generator during the outage.
+// reason returns the error that a generator gets during the outage. It wraps the error of the
+// last attempt, and [ErrLost] if the worker is lost.
 func (o outage) reason() error {
 	err := fmt.Errorf("%d attempts have failed in the last %v: %w", o.attempts, time.Since(o.since).Round(time.Millisecond), o.lastErr)
 	if o.lost {
@@ -46,14 +48,15 @@ func (o outage) reason() error {
 }
 
 // fencedError returns the error of a call that gets no grant because the window of the
-// grant held has ended. why is the reason why there is no other window.
+// grant held has ended, or because there is no grant yet and held is nil. why is the reason why
+// there is no other window. now is in Unix milliseconds; the error has the time since the end.
 func fencedError(now int64, held *snowflake.Grant, why error) error {
 	if held == nil {
 		return fmt.Errorf("%w: %w", snowflake.ErrFenced, why)
 	}
 	end := held.Until()
 	if last := held.Last(); last.After(end) {
-		end = last // a revoked grant ends where it stopped, not at its bound
+		end = last // the grant was revoked: Until is then its start, so report where it stopped
 	}
 	return fmt.Errorf("%w: %v, refused for %v, since its window ended at %s: %w",
 		snowflake.ErrFenced, held, max(0, milliseconds(now-end.UnixMilli())), stamp(end), why)

@@ -7,22 +7,23 @@ import (
 	"time"
 )
 
-// errSettling is the error of an attempt that leaves settling to the next attempt. A worker
-// settles while the lease waits for the time of [WithSettle] before it issues.
+// errSettling is the error of an attempt that leaves settling to the next attempt of renewLoop;
+// see renew. A new worker settles while the lease waits for the time of [WithSettle] before it
+// issues.
 var errSettling = errors.New("lease: another worker has to settle first")
 
 // renewLoop extends the window every third of a window until the lease ends. During an
-// outage it tries more often. After a failure, holdings.retry wakes it, so that it computes
-// the shorter pause at once.
+// outage it tries more often. A failure of a caller's attempt begins an outage too.
+// holdings.retry then wakes renewLoop, so that it waits for the shorter pause from then on.
 func (l *Lease) renewLoop() {
 	for {
 		select {
 		case <-time.After(l.holdings.currentOutage().pause(l.config)):
-			if l.storeLock.lock(l.ctx) == nil {
+			if l.storeLock.lock(l.ctx) == nil { // it fails only if the lease has ended
 				l.renewAndNote(0) // 0, because no caller waits for a tick
 				l.storeLock.unlock()
 			}
-		case <-l.holdings.retry:
+		case <-l.holdings.retry: // compute the pause again
 		case <-l.ctx.Done():
 			return
 		}
@@ -31,8 +32,9 @@ func (l *Lease) renewLoop() {
 
 // renewAndNote extends the window beyond need, in Unix milliseconds, or replaces a lost
 // worker, and notes success or failure in the holdings. renewLoop passes a need of zero,
-// because no caller waits. After the lease has ended, renewAndNote returns at once. The caller
-// holds storeLock.
+// because no caller waits for a tick. If the lease has ended, renewAndNote does not call the
+// store. If the lease ends during the call, it does not note the failure, which is not an
+// outage. The caller holds storeLock.
 func (l *Lease) renewAndNote(need int64) {
 	if l.ctx.Err() != nil {
 		return
@@ -46,9 +48,10 @@ func (l *Lease) renewAndNote(need int64) {
 	}
 }
 
-// renew extends the window. If the worker is lost, it replaces the worker. It writes even
-// if the window already reaches beyond need, because the write finds out whether the
-// store has forgotten an earlier write. The caller holds storeLock.
+// renew extends the window beyond need, in Unix milliseconds. If the worker is lost, or if the
+// extension finds that it is, renew replaces the worker. It writes even if the window already
+// reaches beyond need, because the write finds out whether the store has forgotten an earlier
+// write. The caller holds storeLock.
 func (l *Lease) renew(ctx context.Context, need int64) error {
 	w := l.holdings.current()
 	if !w.lost {
@@ -56,6 +59,8 @@ func (l *Lease) renew(ctx context.Context, need int64) error {
 			return err
 		}
 	}
+
+	// The worker is lost. Repair and check the store before taking another worker.
 	if w.forgotten {
 		if err := l.restoreBound(ctx, w); err != nil {
 			return err
@@ -100,9 +105,9 @@ func (l *Lease) renewWindow(ctx context.Context, w *heldWorker, need int64) erro
 	return nil
 }
 
-// noteLoss stops the generator under the worker, and counts and logs the loss. It
-// remembers the worker's bound for a later grant. The caller holds storeLock, except in
-// Acquire.
+// noteLoss stops the generator under the worker, and counts and logs the loss. It remembers
+// the worker's bound, so that the lease issues only above it if it acquires the worker again.
+// The caller holds storeLock, except in Acquire.
 func (l *Lease) noteLoss(w *heldWorker, lost *loss) {
 	l.chooser.rememberBound(w)
 	l.holdings.drop(w, lost)
@@ -111,10 +116,10 @@ func (l *Lease) noteLoss(w *heldWorker, lost *loss) {
 }
 
 // releaseWorker writes a released record with a bound above every tick issued under the
-// worker. A lost worker is left as it is, because its record is another holder's. But if the
-// store has set the record back to an older one of this process, releaseWorker restores the
-// bound.
-// The caller holds storeLock, except in Acquire.
+// worker. It does not write over the record of a lost worker, which belongs to another holder.
+// An exception is a worker whose record the store has set back to an older record of this
+// process. releaseWorker restores the bound of such a worker. The caller holds storeLock,
+// except in Acquire.
 func (l *Lease) releaseWorker(ctx context.Context, w *heldWorker) error {
 	if w.forgotten {
 		return l.restoreBound(ctx, w)
@@ -141,8 +146,8 @@ func (l *Lease) restoreBound(ctx context.Context, w *heldWorker) error {
 	return nil
 }
 
-// releaseAt releases the worker at the bound, and notes a loss that the write discovers.
-// The caller holds storeLock, except in Acquire.
+// releaseAt writes a released record with the bound, and notes a loss if the store shows that
+// the worker is lost. The caller holds storeLock, except in Acquire.
 func (l *Lease) releaseAt(ctx context.Context, w *heldWorker, bound int64) error {
 	lost, err := l.keeper.writeReleased(ctx, w, bound)
 	if lost != nil {
@@ -151,27 +156,29 @@ func (l *Lease) releaseAt(ctx context.Context, w *heldWorker, bound int64) error
 	return err
 }
 
-// claimFirst claims the first worker of a process that starts. It needs no lock, because
-// Acquire has not returned the lease yet.
+// claimFirst claims the first worker of the lease, and reads this process's clock as it is.
+// It needs no lock, because Acquire has not returned the lease yet.
 func (l *Lease) claimFirst(ctx context.Context) (*heldWorker, error) {
-	return l.claim(ctx, claim{
+	return l.claimAndSettle(ctx, claim{
 		starting: true, patience: l.patience(),
 		readClock: func() (int64, error) { return l.now(), nil },
 	})
 }
 
-// claimReplacement claims a worker in place of the lost worker, for ticks from need on.
-// The caller holds storeLock.
+// claimReplacement claims a worker in place of the lost worker. It reads the clock as the
+// generator believes it, which is at least need if no ID was issued yet; see believedNow. The
+// caller holds storeLock.
 func (l *Lease) claimReplacement(ctx context.Context, lost *heldWorker, need int64) (*heldWorker, error) {
-	return l.claim(ctx, claim{
+	return l.claimAndSettle(ctx, claim{
 		patience:  l.window,
 		readClock: func() (int64, error) { return believedNow(need, lost, l.holdings.servedWorker()) },
 	})
 }
 
-// claim searches for a worker and waits until it has settled. It searches again if the
-// worker is lost in the meantime. The caller holds storeLock, except in Acquire.
-func (l *Lease) claim(ctx context.Context, c claim) (*heldWorker, error) {
+// claimAndSettle searches for a worker with the claim c, whose other fields it sets. Under
+// [WithSettle] it then waits until the worker has settled, and searches again if the worker is
+// lost in the meantime. The caller holds storeLock, except in Acquire.
+func (l *Lease) claimAndSettle(ctx context.Context, c claim) (*heldWorker, error) {
 	c.config, c.records, c.chooser, c.clocks = l.config, l.records, &l.chooser, &l.clocks
 	for {
 		w, err := c.search(ctx)
@@ -185,11 +192,12 @@ func (l *Lease) claim(ctx context.Context, c claim) (*heldWorker, error) {
 	}
 }
 
-// waitSettled waits for the time of WithSettle, extends the window, and reports whether
-// the worker is still ours. If the store had forgotten another holder, that holder has
-// then reached the end of its window, or the extension finds its record. waitSettled
-// waits a tick and a millisecond more, because bounds are rounded up, and the holder's
-// window may be that much longer. It repeats an extension that fails up to maxUnknown
+// waitSettled waits for the time of [WithSettle], extends the window, and reports whether
+// the worker is still ours. If the store had forgotten another holder of this worker, that
+// holder has then reached the end of its window, or the extension finds its record.
+//
+// waitSettled waits a tick and a millisecond more, because bounds are rounded up, and so the
+// holder's window may be that much longer. It repeats a failed extension up to maxUnanswered
 // times. On an error it releases the worker.
 func (l *Lease) waitSettled(ctx context.Context, w *heldWorker) (bool, error) {
 	err := sleep(ctx, l.settle+l.layout.Tick+time.Millisecond)
@@ -198,7 +206,7 @@ func (l *Lease) waitSettled(ctx context.Context, w *heldWorker) (bool, error) {
 		if extendErr == nil {
 			return !w.lost, nil
 		}
-		if err = sleep(ctx, lastRetry); err == nil && try == maxUnknown {
+		if err = sleep(ctx, lastRetry); err == nil && try == maxUnanswered {
 			err = extendErr
 		}
 	}

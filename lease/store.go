@@ -67,7 +67,7 @@ type Store interface {
 // A Clock is a [Store] with a clock of its own, such as a server's. A lease compares
 // the clock of its process with it: see [WithMaxSkew].
 type Clock interface {
-	// Now returns the store's time, independent of any time zone, to 50
+	// Now returns the store's time, independent of any time zone, with a resolution of 50
 	// milliseconds or better.
 	Now(ctx context.Context) (time.Time, error)
 }
@@ -116,23 +116,24 @@ type Checker interface {
 // A Settler is a [Store] that cannot always find out whether the system behind it
 // forgets acknowledged writes.
 type Settler interface {
-	// Unsettled returns an error if a lease must use [WithSettle] with a window or
-	// more, or nil. It does not call the system behind the store. A claim calls it
-	// after its first read.
+	// Unsettled returns an error if the system may forget acknowledged writes, so that a
+	// lease must use [WithSettle] with a window or more. Otherwise it returns nil. It does
+	// not call the system behind the store. A claim under a shorter WithSettle calls it
+	// after its first read, and fails with its error.
 	Unsettled() error
 }
 
 // records reads and writes the records of a store. Each call of the store ends after the
-// timeout. Its methods use what the store implements in addition, such as [Getter], or do
-// the default.
+// timeout. The methods use an optional interface, such as [Getter], if the store implements
+// it. Otherwise they use the methods of [Store], or do nothing.
 type records struct {
 	store   Store
 	timeout time.Duration
 }
 
 // connect returns records that use a connection of their own, if the store is a
-// [Connector]. It waits for the connection for at most patience. The caller calls
-// disconnect.
+// [Connector], and otherwise r itself. It waits for the connection for at most patience. If
+// there is no error, the caller calls disconnect.
 func (r records) connect(ctx context.Context, patience time.Duration) (conn records, disconnect func(), err error) {
 	c, ok := r.store.(Connector)
 	if !ok {
@@ -144,7 +145,8 @@ func (r records) connect(ctx context.Context, patience time.Duration) (conn reco
 	return records{store: store, timeout: r.timeout}, disconnect, err
 }
 
-// enter waits for the turn of a claim until ctx ends.
+// enter waits for the turn of a claim until ctx ends. It does not wait if the store is not a
+// [Queue]. The caller calls leave to end the turn.
 func (r records) enter(ctx context.Context) (leave func(), err error) {
 	if q, ok := r.store.(Queue); ok {
 		return q.Enter(ctx)
@@ -170,14 +172,15 @@ func (r records) read(ctx context.Context, key int) (Record, error) {
 	return found[key], err
 }
 
-// swap replaces the record old by next; see [Store.CompareAndSwap].
+// swap replaces the record with this key by next if it equals old, and reports whether the
+// store has acknowledged that; see [Store.CompareAndSwap].
 func (r records) swap(ctx context.Context, key int, old, next Record) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	return r.store.CompareAndSwap(ctx, key, old, next)
 }
 
-// now returns the store's time, or zero if the store has no clock.
+// now returns the store's time, or the zero time if the store is not a [Clock].
 func (r records) now(ctx context.Context) (time.Time, error) {
 	clock, ok := r.store.(Clock)
 	if !ok {
@@ -192,7 +195,8 @@ func (r records) now(ctx context.Context) (time.Time, error) {
 	return storeTime, err
 }
 
-// check makes the store check again the system behind it, if it is a [Checker].
+// check makes the store check the system behind it again, for example its settings, and
+// returns the error of that check. It returns nil if the store is not a [Checker].
 func (r records) check(ctx context.Context) error {
 	checker, ok := r.store.(Checker)
 	if !ok {
@@ -203,11 +207,12 @@ func (r records) check(ctx context.Context) error {
 	return checker.Check(ctx)
 }
 
-// A storeLock is a mutex whose lock method ends with a context. It is held during calls
-// of the store, which may take long.
+// A storeLock is a mutex whose lock method returns when a context ends, because the lock is
+// held during calls of the store, which may take long. It is a channel with room for one
+// value, which is full while the mutex is locked.
 type storeLock chan struct{}
 
-// lock locks the mutex, or returns the cause if ctx ends first.
+// lock locks the mutex and returns nil, or returns the cause of ctx if ctx ends first.
 func (s storeLock) lock(ctx context.Context) error {
 	select {
 	case s <- struct{}{}:
@@ -217,4 +222,5 @@ func (s storeLock) lock(ctx context.Context) error {
 	}
 }
 
+// unlock unlocks the mutex.
 func (s storeLock) unlock() { <-s }

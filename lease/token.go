@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// maxHost leaves room for the rest of a token in an owner's 128 characters.
+// maxHost is the length to which a host name is cut. It leaves room for the rest of a token in
+// an owner, which has at most 128 characters.
 const maxHost = 36
 
 // releasedMark ends the owner of a record whose worker was released.
@@ -19,15 +20,15 @@ const releasedMark = "/released"
 //
 //	host/process/random/writes/replaced/window[/released]
 //
-// The random part belongs to one claim; host and process are there for people to read.
-// Every write of a claim and of its renewals has another count, so that two of its
-// records are never equal, and a record that was read always differs from the next
-// record.
+// for example web-7/4711/ZQ3V…/3/1760000000000/60000. The random part belongs to one claim;
+// host and process are there for people to read. Every write of a claim and of its renewals
+// has another count in the part writes, so that two of its records are never equal, and a
+// record that was read always differs from the next record.
 type token struct {
 	holder   string // host/process/random
-	writes   int64
-	replaced int64 // the bound that the claim's first write replaced, in Unix milliseconds
-	window   int64 // of the holder, in milliseconds
+	writes   int64  // the writes under this token so far, including this write
+	replaced int64  // the bound that the claim's first write replaced, in Unix milliseconds
+	window   int64  // of the holder, in milliseconds
 	released bool
 }
 
@@ -39,7 +40,8 @@ func newToken(window time.Duration) token {
 	}
 }
 
-// hostName returns the host's name, shortened, with characters that a store can keep.
+// hostName returns the host's name, cut to maxHost and made printable, so that a store can
+// keep it.
 func hostName() string {
 	host, err := os.Hostname()
 	if err != nil || host == "" {
@@ -48,7 +50,8 @@ func hostName() string {
 	return printable(host[:min(len(host), maxHost)])
 }
 
-// printable replaces characters that a store might not keep by underscores.
+// printable replaces all characters other than printable ASCII, and blanks, by underscores,
+// because a store might not keep them.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r > ' ' && r <= '~' {
@@ -58,7 +61,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// owner returns the text of the token for a [Record].
+// owner returns the text of the token, which is the Owner of a [Record].
 func (t token) owner() string {
 	owner := fmt.Sprintf("%s/%d/%d/%d", t.holder, t.writes, t.replaced, t.window)
 	if t.released {
@@ -88,8 +91,9 @@ func parseToken(owner string) (_ token, ok bool) {
 	return t, true
 }
 
-// heldBy returns the holder of the record's worker, host/process/random, or "" if the
-// worker is free.
+// heldBy returns the holder of the record's worker, as host/process/random, or the name that a
+// person has written into the record. It returns "" if the worker is released or was never
+// held.
 func (r Record) heldBy() string {
 	if t, _ := parseToken(r.Owner); !t.released {
 		return t.holder

@@ -9,12 +9,12 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A heldWorker is a worker that the lease has acquired, with its window from start to
-// acknowledged. Only the goroutine that holds the lease's storeLock changes its fields. The
-// fields that other goroutines read (unusedFrom, acknowledged, lost) are changed under the
-// mutex of the holdings too.
+// A heldWorker is a worker that the lease has acquired. Its window, in which the generator
+// may issue, is from start to acknowledged. Only the goroutine that holds the lease's storeLock
+// changes its fields. The fields that other goroutines read (unusedFrom, acknowledged, lost)
+// are changed under the mutex of the holdings too.
 type heldWorker struct {
-	key                int
+	key                int // of the worker's record in the store
 	datacenter, worker int64
 	start              int64                           // in Unix ms: the first tick that no earlier holder can have issued
 	unusedFrom         int64                           // in Unix ms: the tick after the last tick that retired grants of this lease may have issued
@@ -36,39 +36,42 @@ type heldWorker struct {
 	checked   bool // the store was checked after the worker was lost; see checkStore
 }
 
-// until returns the end of the window.
+// until returns the end of the window that the store has acknowledged.
 func (w *heldWorker) until() time.Time { return time.UnixMilli(w.acknowledged) }
 
 // lastTick returns the last tick that the generator has issued or reserved, in Unix
-// milliseconds, or 0 before the first ID. It may be ahead of the wall clock, after the clock
-// was set back or in logical time.
+// milliseconds. It returns 0 before the first ID, and after the generator has retired the
+// grant. The last tick may be ahead of the wall clock, because the clock was set back, or
+// because the generator does not follow the clock (see [snowflake.WithLogicalTime]).
 func (w *heldWorker) lastTick() int64 {
 	grant := w.grant.Load()
 	if grant == nil {
 		return 0
 	}
-	return max(0, grant.Last().UnixMilli())
+	return max(0, grant.Last().UnixMilli()) // the zero time of Last is in the year 1, below 0
 }
 
-// newRecord returns the next record to write, with the given bound. Its count of writes
-// makes it differ from all records that were written under the token.
+// newRecord returns the next record to write, with the given bound and the worker's token as
+// its owner. It first counts the write in the token, so that the record differs from all
+// records that were written under the token before.
 func (w *heldWorker) newRecord(bound int64) Record {
 	w.token.writes++
 	return Record{bound, w.token.owner()}
 }
 
-// A sentWrite identifies a write of this holder by the count in its token.
+// A sentWrite identifies a write of this holder by the count in the token, which is 1 for the
+// first write of the claim, and by the bound.
 type sentWrite struct{ writes, bound int64 }
 
-// maxSent is how many writes a worker remembers, enough for an outage of six hours. If
-// an older write lands, it is taken for a write of a copy of this process, and the
-// worker is lost.
+// maxSent is how many writes without an acknowledgement a worker remembers, enough for an
+// outage of six hours. If a write that it no longer remembers lands, writtenByClone takes it
+// for a write of a copy of this process, and the worker is lost.
 const maxSent = 1 << 16
 
 // addSent remembers a write that the store has not acknowledged, but that may have landed
-// or may still land. This includes refused writes. A proxy before the store can send a
-// write twice and return the second answer, which is a refusal although the first write
-// landed. If there are maxSent writes already, addSent forgets the oldest.
+// or may still land. This includes refused writes, because a proxy before the store can send
+// a write twice and return the second answer. That answer is a refusal although the first
+// write landed. If there are maxSent writes already, addSent forgets the oldest.
 func (w *heldWorker) addSent(r Record) {
 	w.sent = append(w.sent[max(0, len(w.sent)+1-maxSent):], sentWrite{w.token.writes, r.Bound})
 }
@@ -83,17 +86,19 @@ func (w *heldWorker) acknowledge(r Record) {
 	}
 }
 
-// owns reports whether the record carries our token, written by this process or by a
-// copy of it, and is not released.
+// owns reports whether the record carries our token and is not released. A token has a random
+// part, so only this process, or a copy of it in a cloned machine, has this token.
 func (w *heldWorker) owns(r Record) bool { return r.heldBy() == w.token.holder }
 
-// writtenByClone reports whether a copy of this process wrote a record with our token. The
-// owner of a record contains a count of writes. The record is from a copy if its count is
-// above the count of our base, and we have not sent a write with that count and bound. A
-// machine that was set back to a snapshot sees its own later writes in this way, too.
+// writtenByClone reports whether a copy of this process, for example in a cloned virtual
+// machine, wrote the record r, which carries our token. The owner of a record contains a
+// count of writes. The record is from a copy if its count is above the count of our base,
+// and we have not sent a write with that count and bound. For example, a copy wrote a record
+// with count 8 if the count of our base is 7 and we have sent no write since. A machine that
+// was set back to a snapshot sees its own later writes in this way, too.
 //
-// Two other records have no larger count, and are not taken for the write of a copy. An
-// older record means that the store was set back. A record whose bound a person has edited
+// Two kinds of records have no larger count, so they are not taken for the write of a copy.
+// An older record means that the store was set back. A record whose bound a person has edited
 // keeps its owner, and with it the count.
 func (w *heldWorker) writtenByClone(r Record) bool {
 	t, _ := parseToken(r.Owner)
@@ -101,10 +106,12 @@ func (w *heldWorker) writtenByClone(r Record) bool {
 	return t.writes > base.writes && !slices.Contains(w.sent, sentWrite{t.writes, r.Bound})
 }
 
-// storeForgot reports whether the record shows that the store has forgotten a write
-// that it acknowledged. Either our record has a bound below the acknowledged bound, or
-// another holder's token says that it replaced such a bound. The other holder's own
-// bound is no evidence, because it is higher than ours in any case.
+// storeForgot reports whether the record r, which the store shows now, proves that the store
+// has forgotten a write that it acknowledged to us. A token contains the bound that its claim
+// replaced. If another holder has replaced a bound below our acknowledged bound, the store had
+// forgotten our write by then. The other holder's own bound proves nothing, because it may
+// have risen since. A record without another holder's token proves it if its own bound is
+// below our acknowledged bound.
 func (w *heldWorker) storeForgot(r Record) bool {
 	if t, ok := parseToken(r.Owner); ok && t.holder != w.token.holder {
 		return t.replaced < w.acknowledged
@@ -112,8 +119,8 @@ func (w *heldWorker) storeForgot(r Record) bool {
 	return r.Bound < w.acknowledged
 }
 
-// revoke marks the worker as lost and stops the generator. A call that begins after revoke
-// has returned gets no ID of this worker. now is in Unix milliseconds.
+// revoke marks the worker as lost and stops the generator. A call of the generator that begins
+// after revoke has returned gets no ID of this worker. now is in Unix milliseconds.
 func (w *heldWorker) revoke(now int64) {
 	w.lost = true
 	w.acknowledged = min(w.acknowledged, now) // because Stats reports it as the end of the window
@@ -122,11 +129,12 @@ func (w *heldWorker) revoke(now int64) {
 	}
 }
 
+// String returns the name of the worker for errors and logs.
 func (w *heldWorker) String() string {
 	return fmt.Sprintf("datacenter %d worker %d", w.datacenter, w.worker)
 }
 
-// attrs returns the worker's attributes for log messages.
+// attrs returns the worker, its holder and the end of its window, as attributes for the log.
 func (w *heldWorker) attrs() []any {
 	return []any{"datacenter", w.datacenter, "worker", w.worker, "owner", w.token.holder, "until", stamp(w.until())}
 }

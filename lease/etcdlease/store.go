@@ -28,7 +28,8 @@ func New(client *clientv3.Client, opts ...Option) lease.Store {
 	return &store{stores.Server{Package: "etcdlease", Err: err}, client, "gormflake/" + cfg.namespace + "/"}
 }
 
-// A store keeps each record as text under a key of its own, which ends in the worker.
+// A store keeps each record as text under a key of its own, which ends in the number of the
+// worker, for example gormflake/default/7.
 type store struct {
 	stores.Server
 	client *clientv3.Client
@@ -42,7 +43,7 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 	return stores.Call(ctx, s.Server, "load", s.load)
 }
 
-// load reads all keys of the namespace.
+// load reads all keys of the namespace, and returns their records by worker.
 func (s *store) load(ctx context.Context) (map[int]lease.Record, error) {
 	// A read without further options is linearizable: it returns every acknowledged write.
 	reply, err := s.client.Get(ctx, s.prefix, clientv3.WithPrefix())
@@ -67,15 +68,19 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	})
 }
 
-// swap writes to under the key if the key has the value from, in one transaction. The
-// text of the absent record also stands for a key that does not exist, so in this case a
-// second transaction inside the first compares the value if the key exists.
+// swap writes to under the key if the key has the value from, in one transaction, and reports
+// whether it has written. Otherwise the transaction reads the value. If the value is to, swap
+// returns [stores.ErrPresent], because this call may have written it; see holds.
+//
+// The text of the absent record, "0|", stands for a key with this value and for a key that does
+// not exist. If from is this text, the transaction therefore first asks whether the key exists.
+// If it does, a second transaction inside the first compares the value.
 func (s *store) swap(ctx context.Context, key, from, to string) (bool, error) {
 	unchanged := clientv3.Compare(clientv3.Value(key), "=", from) // false if the key is absent
 	put, get := clientv3.OpPut(key, to), clientv3.OpGet(key)
 	txn := s.client.Txn(ctx).If(unchanged).Then(put).Else(get)
 	if from == stores.Absent {
-		absent := clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
+		absent := clientv3.Compare(clientv3.CreateRevision(key), "=", 0) // true if the key does not exist
 		nested := clientv3.OpTxn([]clientv3.Cmp{unchanged}, []clientv3.Op{put}, []clientv3.Op{get})
 		txn = s.client.Txn(ctx).If(absent).Then(put).Else(nested)
 	}
@@ -84,7 +89,7 @@ func (s *store) swap(ctx context.Context, key, from, to string) (bool, error) {
 		return false, err
 	}
 	for _, response := range reply.Responses {
-		if inner := response.GetResponseTxn(); inner != nil { // the key existed
+		if inner := response.GetResponseTxn(); inner != nil { // the key existed, so the inner transaction decides
 			reply = (*clientv3.TxnResponse)(inner)
 		}
 	}
@@ -94,15 +99,16 @@ func (s *store) swap(ctx context.Context, key, from, to string) (bool, error) {
 	return reply.Succeeded, nil
 }
 
-// holds reports whether the transaction has found the value under the key. The store then
-// returns an error, because this call may have written the value itself.
+// holds reports whether a transaction that has not written has read this value under the key.
+// If it is the new value, swap returns an error, because this call may have written it.
 //
-// The client sends a transaction again if the answer is DEADLINE_EXCEEDED or CANCELLED
-// before the context ends (isContextError in its retry_interceptor.go). A proxy, or a
-// server that drops the stream, may give such an answer although the transaction is
-// carried out. The compare of the repeated transaction then fails because the first has
-// written the value. If another process has overwritten the value in between,
-// CompareAndSwap returns false, because the overwritten value cannot appear again.
+// That is possible because the client sends a transaction again if the answer is
+// DEADLINE_EXCEEDED or CANCELLED before the context ends (isContextError in its
+// retry_interceptor.go). A proxy, or a server that drops the stream, may give such an answer
+// although the transaction is carried out. The compare of the repeated transaction then fails
+// because the first transaction has written the value. If another process has overwritten the
+// value in between, CompareAndSwap returns false, because the overwritten value cannot appear
+// again.
 func holds(reply *clientv3.TxnResponse, value string) bool {
 	for _, response := range reply.Responses {
 		for _, kv := range response.GetResponseRange().GetKvs() {

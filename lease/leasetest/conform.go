@@ -32,8 +32,9 @@ func Conform(t *testing.T, open Opener) {
 	conform(t, open, patience, prompt)
 }
 
-// conform runs the suite with these limits in place of the constants patience and prompt,
-// which are too long for tests with stores that hang.
+// conform runs the suite. patience is how long a call may take, and prompt is how long a call
+// may take after its context has ended. The suite's own tests use shorter times than the
+// constants of these names, because they test stores that hang.
 func conform(t *testing.T, open Opener, patience, prompt time.Duration) {
 	t.Helper()
 	for _, test := range []struct {

@@ -9,12 +9,13 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// endedBefore calls the store with contexts that have ended. Each call must return an error
-// at once. The write may happen all the same.
+// endedBefore calls the store with contexts that have ended before the call. Each call must
+// return an error at once. The record may then have its old or its new value, because a write
+// may have happened if it returned an error.
 func (s *suite) endedBefore() {
-	h := s.handle()
+	h := s.openHandle()
 	current := lease.Record{Bound: usualBound, Owner: "owner"}
-	h.takes(1, lease.Record{}, current)
+	h.mustSwap(1, lease.Record{}, current)
 	next := lease.Record{Bound: usualBound + 1, Owner: "next"}
 	cancelled, cancel := context.WithCancel(s.Context())
 	cancel()
@@ -38,11 +39,12 @@ func (s *suite) endedBefore() {
 	}
 }
 
-// endsDuringWrite ends contexts during writes. Whether the write is acknowledged or
-// not, the record must be a complete record that was written, and must agree with the
-// acknowledgement.
+// endsDuringWrite calls CompareAndSwap with contexts that end during the write. Afterwards the
+// record must be a complete record that one of the calls has tried to write. It must be the
+// new record if the call returned true, and must not be the new record if the call returned
+// false. After an error it may be either.
 func (s *suite) endsDuringWrite() {
-	writer, reader := s.handle(), s.handle()
+	writer, reader := s.openHandle(), s.openHandle()
 	var answered int
 	tried := map[lease.Record]bool{{}: true}
 	for i := range 40 {
@@ -63,15 +65,15 @@ func (s *suite) endsDuringWrite() {
 		}
 	}
 	s.Logf("%d of 40 writes were answered before their context ended", answered)
-	// After all this, the store must still write.
+	// After contexts that have ended, the store must still write.
 	final := lease.Record{Bound: usualBound + 100, Owner: "final"}
 	if err := writeUntilDone(s.Context(), writer, 1, s.awaitStable(reader), final); err != nil {
 		s.Errorf("after contexts that ended: %v", err)
 	}
 }
 
-// swapWithDeadline calls CompareAndSwap with a context that ends soon, the later the
-// larger i is, so that contexts end in different phases of a write. For odd i the context
+// swapWithDeadline calls CompareAndSwap with a context that ends i*i*5 microseconds later, so
+// that the contexts of different i end in different phases of a write. For odd i the context
 // has a deadline, and for even i it is cancelled.
 func (s *suite) swapWithDeadline(h handle, i int, from, to lease.Record) (bool, error) {
 	s.Helper()
@@ -92,8 +94,8 @@ func (s *suite) swapWithDeadline(h handle, i int, from, to lease.Record) (bool, 
 	return swapped, err
 }
 
-// reload reads the records. It repeats a failed read, because a store may need a moment
-// after a call that was cancelled.
+// reload reads the records. It repeats a failed read until s.patience has passed, because a
+// store may need a moment after a call that was cancelled.
 func (s *suite) reload(h handle) map[int]lease.Record {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), s.patience)

@@ -8,19 +8,20 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// maxOff is how far the clock of a store may be off on the machines of a test. A clock
-// in a wrong time zone is off by more.
+// maxOff is how far the clock of a store may differ from the clock of the test, which may run
+// on another machine. A clock in a wrong time zone differs by more.
 const maxOff = 10 * time.Minute
 
-// clock tests the store if it is a lease.Clock.
+// clock tests the store's clock if the store is a lease.Clock; see checkClock.
 func (s *suite) clock() {
-	if clock, ok := s.handle().Store.(lease.Clock); ok {
+	if clock, ok := s.openHandle().Store.(lease.Clock); ok {
 		s.checkClock(clock)
 	}
 }
 
-// checkClock checks that the clock shows the time of day, runs, and heeds its context. It
-// compares times only roughly, because the machine may be busy.
+// checkClock checks that the clock shows the present time and runs, and that Now returns an
+// error if its context has ended. It compares times only roughly, because the machine may be
+// busy.
 func (s *suite) checkClock(clock lease.Clock) {
 	s.Helper()
 	before := s.storeTime(clock)
@@ -39,7 +40,7 @@ func (s *suite) checkClock(clock lease.Clock) {
 	}
 }
 
-// storeTime returns the clock's time.
+// storeTime returns the clock's time, and ends the test on an error.
 func (s *suite) storeTime(clock lease.Clock) time.Time {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
@@ -51,11 +52,11 @@ func (s *suite) storeTime(clock lease.Clock) time.Time {
 	return now
 }
 
-// connections tests the store if it is a lease.Connector. It connects thirty times, so
-// that a store that does not release its connections runs out of them. It holds a
+// connections tests the store if it is a lease.Connector. It writes over thirty connections in
+// turn, so that a store that does not release its connections runs out of them. It holds a
 // single connection at a time, because the store may have no more.
 func (s *suite) connections() {
-	h := s.handle()
+	h := s.openHandle()
 	connector, ok := h.Store.(lease.Connector)
 	if !ok {
 		return
@@ -64,27 +65,27 @@ func (s *suite) connections() {
 	for i := range int64(30) {
 		connected, release := s.connect(connector)
 		next := lease.Record{Bound: usualBound + i, Owner: "owner"}
-		connected.takes(1, current, next)
-		connected.writesNothing(1, current, next)
+		connected.mustSwap(1, current, next)
+		connected.mustNotSwap(1, current, next)
 		release()
-		h.holds(1, next)
+		h.mustLoad(1, next)
 		current = next
 	}
 	connected, release := s.connect(connector)
 	// The connected store must implement the same optional interfaces as the store.
-	_, timed := h.Store.(lease.Clock)
-	clock, ok := connected.Store.(lease.Clock)
-	if ok != timed {
-		s.Errorf("the store is a lease.Clock: %v, and over one connection: %v", timed, ok)
+	_, wantClock := h.Store.(lease.Clock)
+	clock, isClock := connected.Store.(lease.Clock)
+	if isClock != wantClock {
+		s.Errorf("the store is a lease.Clock: %v, and over one connection: %v", wantClock, isClock)
 	}
-	_, gets := h.Store.(lease.Getter)
-	if getter, ok := connected.Store.(lease.Getter); ok != gets {
-		s.Errorf("the store is a lease.Getter: %v, and over one connection: %v", gets, ok)
-	} else if ok {
+	_, wantGetter := h.Store.(lease.Getter)
+	if getter, isGetter := connected.Store.(lease.Getter); isGetter != wantGetter {
+		s.Errorf("the store is a lease.Getter: %v, and over one connection: %v", wantGetter, isGetter)
+	} else if isGetter {
 		s.checkGet(getter, []int{1}, map[int]lease.Record{1: current})
 	}
-	if ok {
-		s.checkClock(clock) // last, because the ended context may close the connection
+	if isClock {
+		s.checkClock(clock) // last, because it ends a context, which may close the connection
 	}
 	release()
 	ended, cancel := context.WithCancel(s.Context())
@@ -94,7 +95,8 @@ func (s *suite) connections() {
 	}
 }
 
-// connect returns a handle over a connection of its own.
+// connect returns a handle whose calls use one connection of the store, and the function that
+// releases the connection.
 func (s *suite) connect(connector lease.Connector) (_ handle, release func()) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
@@ -106,9 +108,10 @@ func (s *suite) connect(connector lease.Connector) (_ handle, release func()) {
 	return handle{s.T, store}, release
 }
 
-// someRecords tests the store if it is a lease.Getter.
+// someRecords tests the store if it is a lease.Getter. Get must return the records of its keys
+// and no others, for one key and for a hundred, also for keys without a record.
 func (s *suite) someRecords() {
-	writer, reader := s.handle(), s.handle()
+	writer, reader := s.openHandle(), s.openHandle()
 	getter, ok := reader.Store.(lease.Getter)
 	if !ok {
 		return
@@ -117,7 +120,7 @@ func (s *suite) someRecords() {
 	all := map[int]lease.Record{}
 	for _, key := range []int{-1, 0, 1, 7, 40, 16383} {
 		all[key] = lease.Record{Bound: usualBound + int64(key), Owner: "owner"}
-		writer.takes(key, lease.Record{}, all[key])
+		writer.mustSwap(key, lease.Record{}, all[key])
 	}
 	for key, r := range all {
 		s.checkGet(getter, []int{key}, map[int]lease.Record{key: r})
@@ -135,8 +138,8 @@ func (s *suite) someRecords() {
 	}
 }
 
-// checkGet expects exactly these records for the keys, and the time if the store is a
-// lease.Clock.
+// checkGet expects that Get returns exactly the records want for the keys. Get must also return
+// the store's time if the store is a lease.Clock, and otherwise the zero time.
 func (s *suite) checkGet(getter lease.Getter, keys []int, want map[int]lease.Record) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
@@ -145,42 +148,44 @@ func (s *suite) checkGet(getter lease.Getter, keys []int, want map[int]lease.Rec
 	if err != nil {
 		s.Fatalf("Get(%v): %v", keys, err)
 	}
+	// A store may return a zero record for a key without a record, or leave the key out.
 	maps.DeleteFunc(got, func(_ int, r lease.Record) bool { return r == lease.Record{} })
 	if !maps.Equal(got, want) {
 		s.Errorf("Get(%v) = %v, want %v", keys, got, want)
 	}
-	clock, timed := getter.(lease.Clock)
-	if at.IsZero() == timed { // no time from a store with a clock, or a time without one
-		s.Errorf("Get returns the time %v, and the store is a lease.Clock: %v", at, timed)
+	clock, isClock := getter.(lease.Clock)
+	if at.IsZero() == isClock { // want a time exactly if the store is a lease.Clock
+		s.Errorf("Get returns the time %v, and the store is a lease.Clock: %v", at, isClock)
 	}
-	if timed {
+	if isClock {
 		if off := s.storeTime(clock).Sub(at).Abs(); off > patience {
 			s.Errorf("Get returns a time that is %v off that of Now", off)
 		}
 	}
 }
 
-// turns tests the store if it is a lease.Queue. Some claims can enter, at most a thousand.
-// Each claim that leaves must let another enter.
+// turns tests the store if it is a lease.Queue, which limits how many claims work at once. At
+// least one claim and at most a thousand claims may have a turn at once. Each claim that leaves
+// must let another enter.
 func (s *suite) turns() {
-	queue, ok := s.handle().Store.(lease.Queue)
+	queue, ok := s.openHandle().Store.(lease.Queue)
 	if !ok {
 		return
 	}
-	var held []func()
+	var leaves []func() // end the turns of the claims that have entered
 	for {
 		leave, err := s.enter(queue)
-		if err != nil {
+		if err != nil { // all turns are in use
 			break
 		}
-		if held = append(held, leave); len(held) > 1000 {
+		if leaves = append(leaves, leave); len(leaves) > 1000 {
 			s.Fatal("a thousand claims have entered: want a limit")
 		}
 	}
-	if len(held) == 0 {
+	if len(leaves) == 0 {
 		s.Fatal("no claim could enter")
 	}
-	for _, leave := range held {
+	for _, leave := range leaves {
 		leave()
 		again, err := s.enter(queue)
 		if err != nil {
@@ -190,17 +195,18 @@ func (s *suite) turns() {
 	}
 }
 
-// enter waits for a turn for a fifth of a second, after which no turn is free.
+// enter waits for a turn, for at most a fifth of a second. It returns an error if no turn is
+// free by then.
 func (s *suite) enter(queue lease.Queue) (leave func(), err error) {
 	ctx, cancel := context.WithTimeout(s.Context(), patience/100)
 	defer cancel()
 	return queue.Enter(ctx)
 }
 
-// check tests the store if it is a lease.Checker. Check must not fail, because the server
-// of a test is configured correctly.
+// check tests the store if it is a lease.Checker. Check must not return an error, because the
+// server of a test is configured correctly.
 func (s *suite) check() {
-	if checker, ok := s.handle().Store.(lease.Checker); ok {
+	if checker, ok := s.openHandle().Store.(lease.Checker); ok {
 		ctx, cancel := context.WithTimeout(s.Context(), s.patience)
 		defer cancel()
 		if err := checker.Check(ctx); err != nil {

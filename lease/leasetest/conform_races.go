@@ -37,14 +37,14 @@ func (s *suite) contend(handles []handle, n, key int, from lease.Record) []conte
 	return all
 }
 
-// checkWinners checks the results of writers that all wanted to replace the record from.
-// At most one may have succeeded, and exactly one if no writer got an error. The record
-// must be that of a writer who was not told that it failed. checkWinners returns the
-// record.
+// checkWinners checks the results of writers that all tried to replace the record from, and
+// returns the record that the store has now. At most one write may have returned true, and
+// exactly one if no write returned an error. The record must not be the new record of a write
+// that returned false. If a write returned true, the record must be its new record.
 func (s *suite) checkWinners(h handle, key int, from lease.Record, all []contender) lease.Record {
 	s.Helper()
 	current := h.load()[key]
-	var winners, unknown int
+	var winners, unknown int // the writes that returned true, and the writes that returned an error
 	for _, c := range all {
 		switch {
 		case c.err != nil:
@@ -70,7 +70,7 @@ func (s *suite) checkWinners(h handle, key int, from lease.Record, all []contend
 // oneWinnerOnAbsent lets eight writers create the same record at once, for each of twelve
 // keys.
 func (s *suite) oneWinnerOnAbsent() {
-	handles := s.handles(4)
+	handles := s.openHandles(4)
 	for key := range 12 {
 		all := s.contend(handles, 8, key, lease.Record{})
 		s.checkWinners(handles[key%4], key, lease.Record{}, all)
@@ -79,31 +79,34 @@ func (s *suite) oneWinnerOnAbsent() {
 
 // oneWinnerOnRecord lets eight writers replace the same record at once, twelve times.
 func (s *suite) oneWinnerOnRecord() {
-	handles := s.handles(4)
+	handles := s.openHandles(4)
 	current := lease.Record{Bound: usualBound, Owner: "start"}
-	handles[0].takes(1, lease.Record{}, current)
+	handles[0].mustSwap(1, lease.Record{}, current)
 	for round := range 12 {
 		all := s.contend(handles, 8, 1, current)
 		current = s.checkWinners(handles[round%4], 1, current, all)
 	}
 }
 
-// increments is the work of one goroutine in noUpdateLost. It raises the bound of a record
-// by one, until as many writes as wanted are acknowledged.
-type increments struct {
+// An incrementer is one of the goroutines of noUpdateLost. It raises the bound of the record
+// with the key by one, again and again, until the store has acknowledged as many writes as
+// wanted.
+type incrementer struct {
 	store         lease.Store
-	name          string
+	name          string // for the owners of its records
 	key, wanted   int
-	swaps, errors int64 // writes that were acknowledged, and that returned an error
+	swaps, errors int64 // writes that were acknowledged, and writes that returned an error
 }
 
-// maxTries is far above the 120 increments of all goroutines together. A try fails only if
-// another goroutine has incremented in between.
+// maxTries limits the tries of an incrementer. It is far above 120, the increments of all
+// goroutines together, because a try fails only if another goroutine has incremented in
+// between.
 const maxTries = 1000
 
-// run does the work. Every try writes an owner of its own, so that no two writes are equal.
-// It counts a write that returned an error, because the write may have happened.
-func (c *increments) run(ctx context.Context) error {
+// run raises the bound until as many writes as wanted are acknowledged. Every try writes an
+// owner of its own, so that no two writes are equal. run counts the writes that returned an
+// error, because each of them may have raised the bound too.
+func (c *incrementer) run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*patience)
 	defer cancel()
 	for try := 0; c.swaps < int64(c.wanted); try++ {
@@ -129,15 +132,15 @@ func (c *increments) run(ctx context.Context) error {
 	return nil
 }
 
-// noUpdateLost lets eight goroutines raise the bound of one record by one, many times.
-// Afterwards the bound must be the number of acknowledged writes, and may be higher only by
-// writes that returned an error.
+// noUpdateLost lets eight goroutines raise the bound of one record by one, 15 times each.
+// Afterwards the bound must be at least the number of acknowledged writes. It may be higher
+// only by the number of writes that returned an error, because these may have happened.
 func (s *suite) noUpdateLost() {
-	handles := s.handles(4)
-	all := make([]increments, 8)
+	handles := s.openHandles(4)
+	all := make([]incrementer, 8)
 	var wg sync.WaitGroup
 	for i := range all {
-		all[i] = increments{store: handles[i%4], name: fmt.Sprint("writer", i), key: 1, wanted: 15}
+		all[i] = incrementer{store: handles[i%4], name: fmt.Sprint("writer", i), key: 1, wanted: 15}
 		wg.Go(func() {
 			if err := all[i].run(s.Context()); err != nil {
 				s.Errorf("writer %d: %v", i, err)
@@ -157,7 +160,7 @@ func (s *suite) noUpdateLost() {
 // neverStale reads while another goroutine writes. A read must return every write that
 // was acknowledged before it began, or a later write.
 func (s *suite) neverStale() {
-	handles := s.handles(4)
+	handles := s.openHandles(4)
 	var acknowledged atomic.Int64
 	done := make(chan struct{})
 	var wg sync.WaitGroup

@@ -15,22 +15,22 @@ import (
 func WithGet(store lease.Store) lease.Store {
 	if clock, ok := store.(lease.Clock); ok {
 		return struct {
-			getting
+			getterStore
 			lease.Clock
-		}{getting{store}, clock}
+		}{getterStore{store}, clock}
 	}
-	return getting{store}
+	return getterStore{store}
 }
 
-// getting is the store that WithGet returns.
-type getting struct{ lease.Store }
+// A getterStore is the store that WithGet returns.
+type getterStore struct{ lease.Store }
 
-var _ lease.Getter = getting{}
+var _ lease.Getter = getterStore{}
 
-// Get loads all records and returns those of these keys, with the store's time, or zero if
-// the store has no clock. It returns an error if a key occurs twice, which the caller must
-// avoid.
-func (s getting) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
+// Get loads all records of the store and returns the records of these keys, with the store's
+// time, or the zero time if the store has no clock. It returns an error if a key occurs twice,
+// because [lease.Getter] does not allow that.
+func (s getterStore) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
 	wanted := map[int]bool{}
 	for _, key := range keys {
 		if wanted[key] {

@@ -27,7 +27,8 @@ const (
 	// is visible, but a [Memory.Crash] may undo it.
 	LoseReply
 	// Hold delays the call until [Memory.Deliver]. If the caller's context ends before,
-	// the caller gets an error, and Deliver still carries the call out.
+	// the caller gets an error, and Deliver still carries the call out, like a network
+	// that delivers a request late.
 	Hold
 	// Repeat carries the call out twice and returns the second answer, like a proxy
 	// that sends a statement again after it has lost the first answer.
@@ -70,11 +71,11 @@ type Calls struct{ Loads, Swaps int }
 type Memory struct {
 	mu      sync.Mutex
 	records map[int]lease.Record
-	undo    []undoStep       // one for each write since the last acknowledged write, for Crash
+	undo    []undoStep       // for Crash: a step for each write since the last acknowledged write
 	calls   Calls            // so far
 	down    bool             // whether all calls fail
-	next    []Fault          // of the next calls of CompareAndSwap
-	decide  func(Call) Fault // the hook; may be nil
+	next    []Fault          // set by Fail, for the next calls of CompareAndSwap
+	decide  func(Call) Fault // the hook of OnCall; may be nil
 	held    []*heldCall      // the calls on Hold, oldest first
 }
 
@@ -88,7 +89,7 @@ type undoStep struct {
 // A heldCall is a call that waits for [Memory.Deliver], or whose caller has given up
 // before.
 type heldCall struct {
-	ctx      context.Context
+	ctx      context.Context // of the caller, which waits until ctx ends
 	carryOut func(acknowledged bool)
 	done     chan struct{} // closed when the call is answered
 }
@@ -126,9 +127,9 @@ func (m *Memory) CompareAndSwap(ctx context.Context, worker int, old, to lease.R
 	return swapped, nil
 }
 
-// write replaces a record, and remembers the old record for Crash. One log orders all
-// writes, so an acknowledged write makes the earlier writes durable. The caller holds
-// mu.
+// write replaces a record. If the write is not acknowledged, write remembers the old record, so
+// that Crash can undo the write. An acknowledged write can no longer be undone, and neither can
+// the writes before it, as in a store with one log for all writes. The caller holds mu.
 func (m *Memory) write(worker int, to lease.Record, acknowledged bool) {
 	before, present := m.records[worker]
 	m.undo = append(m.undo, undoStep{worker, before, present})
@@ -138,24 +139,24 @@ func (m *Memory) write(worker int, to lease.Record, acknowledged bool) {
 	}
 }
 
-// call applies the fault that is set for the call, and carries the call out if the fault
-// allows. The argument acknowledged of carryOut is true if the caller gets an answer. The
-// caller of carryOut holds mu.
+// call applies the fault that is set for the call c, and carries the call out by carryOut if
+// the fault allows. carryOut is called with mu held. Its argument acknowledged is true if the
+// caller gets an answer.
 func (m *Memory) call(ctx context.Context, c Call, carryOut func(acknowledged bool)) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	switch fault := m.fault(c); fault {
 	case None:
-		m.locked(func() { carryOut(true) }) // acknowledged
+		m.locked(func() { carryOut(true) })
 		return nil
 	case LoseReply:
-		m.locked(func() { carryOut(false) }) // not acknowledged
+		m.locked(func() { carryOut(false) })
 		return fmt.Errorf("%w: %v", ErrFault, fault)
 	case Hold:
 		return m.hold(ctx, carryOut)
 	case Repeat:
-		m.locked(func() { carryOut(true); carryOut(true) })
+		m.locked(func() { carryOut(true); carryOut(true) }) // the caller gets the second answer
 		return nil
 	default: // LoseRequest, or a number that is not a Fault
 		return fmt.Errorf("%w: %v", ErrFault, fault)
@@ -169,8 +170,8 @@ func (m *Memory) locked(f func()) {
 	f()
 }
 
-// fault counts the call and returns its fault. It calls the hook without the lock, so
-// that the hook may use the store.
+// fault counts the call and returns its fault, which may be None. It calls the hook of OnCall
+// without the lock, so that the hook may use the store.
 func (m *Memory) fault(c Call) Fault {
 	m.mu.Lock()
 	fault, decide := m.nextFault(c), m.decide
@@ -200,7 +201,8 @@ func (m *Memory) nextFault(c Call) Fault {
 	return fault
 }
 
-// hold waits until Deliver has carried the call out, or until its context ends.
+// hold waits until Deliver has carried the call out and returns nil, or returns an error if ctx
+// ends first. The call then remains on hold, so that Deliver still carries it out.
 func (m *Memory) hold(ctx context.Context, carryOut func(acknowledged bool)) error {
 	h := &heldCall{ctx, carryOut, make(chan struct{})}
 	m.locked(func() { m.held = append(m.held, h) })

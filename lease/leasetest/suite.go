@@ -24,7 +24,7 @@ const prompt = 5 * time.Second
 // namespace only once, so records may be left behind.
 type Opener func(t *testing.T, namespace string) lease.Store
 
-// A suite is one subtest of Conform, with its own namespace.
+// A suite runs one subtest of Conform, in a namespace of its own. Each subtest is a method.
 type suite struct {
 	*testing.T
 	open      Opener
@@ -33,21 +33,21 @@ type suite struct {
 	patience, prompt time.Duration // the constants, except in the suite's own tests
 }
 
-// A handle is a store of the suite's namespace. Its methods fail the test at an unexpected
-// error.
+// A handle is a store that the suite's Opener has returned. Its methods fail the test at an
+// unexpected error or answer.
 type handle struct {
 	t *testing.T
 	lease.Store
 }
 
-// handle opens a handle on the suite's namespace.
-func (s *suite) handle() handle {
+// openHandle opens a handle on the suite's namespace.
+func (s *suite) openHandle() handle {
 	s.Helper()
-	return s.handleOn(s.namespace)
+	return s.openOn(s.namespace)
 }
 
-// handleOn opens a handle on a namespace.
-func (s *suite) handleOn(namespace string) handle {
+// openOn opens a handle on a namespace.
+func (s *suite) openOn(namespace string) handle {
 	s.Helper()
 	store := s.open(s.T, namespace)
 	if store == nil {
@@ -56,18 +56,18 @@ func (s *suite) handleOn(namespace string) handle {
 	return handle{s.T, store}
 }
 
-// handles opens n handles on the suite's namespace.
-func (s *suite) handles(n int) []handle {
+// openHandles opens n handles on the suite's namespace.
+func (s *suite) openHandles(n int) []handle {
 	s.Helper()
 	all := make([]handle, n)
 	for i := range all {
-		all[i] = s.handle()
+		all[i] = s.openHandle()
 	}
 	return all
 }
 
-// load returns all records that are not zero, because a store may return a zero record
-// or leave it out.
+// load returns all records that are not zero. A store may return a zero record or leave it out,
+// so load removes zero records.
 func (h handle) load() map[int]lease.Record {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
@@ -84,7 +84,7 @@ func (h handle) load() map[int]lease.Record {
 	return records
 }
 
-// swap calls CompareAndSwap and returns its answer.
+// swap calls CompareAndSwap and returns its answer. An error ends the test.
 func (h handle) swap(key int, from, to lease.Record) bool {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
@@ -96,34 +96,36 @@ func (h handle) swap(key int, from, to lease.Record) bool {
 	return swapped
 }
 
-// takes expects that a write succeeds and that the new record can be read.
-func (h handle) takes(key int, from, to lease.Record) {
+// mustSwap replaces the record from by to, and expects that this succeeds and that Load then
+// shows the new record.
+func (h handle) mustSwap(key int, from, to lease.Record) {
 	h.t.Helper()
 	if !h.swap(key, from, to) {
 		h.t.Fatalf("CompareAndSwap(%d, %+v, %+v) = false, want true: the record is %+v", key, from, to, h.load()[key])
 	}
-	h.holds(key, to)
+	h.mustLoad(key, to)
 }
 
-// refuses expects that a write returns false, and that the record still is current.
-func (h handle) refuses(key int, from, to, current lease.Record) {
+// mustRefuse tries to replace the record from by to, and expects the answer false. The record
+// must still be current.
+func (h handle) mustRefuse(key int, from, to, current lease.Record) {
 	h.t.Helper()
 	if h.swap(key, from, to) {
 		h.t.Errorf("CompareAndSwap(%d, %+v, %+v) = true, want false: the record was %+v", key, from, to, current)
 	}
-	h.holds(key, current)
+	h.mustLoad(key, current)
 }
 
-// holds expects that Load shows this record for the key.
-func (h handle) holds(key int, want lease.Record) {
+// mustLoad expects that Load returns the record want for the key.
+func (h handle) mustLoad(key int, want lease.Record) {
 	h.t.Helper()
 	if got := h.load()[key]; got != want {
 		h.t.Fatalf("Load shows %+v for key %d, want %+v", got, key, want)
 	}
 }
 
-// holdsAll expects exactly these records.
-func (h handle) holdsAll(want map[int]lease.Record) {
+// mustLoadAll expects that Load returns exactly these records.
+func (h handle) mustLoadAll(want map[int]lease.Record) {
 	h.t.Helper()
 	got := h.load()
 	for key, record := range want {
@@ -139,13 +141,14 @@ func (h handle) holdsAll(want map[int]lease.Record) {
 // usualBound is a bound of the usual size, a time of the year 2025 in milliseconds.
 const usualBound = 1_760_000_000_123
 
-// maxErrors is how many errors of Load writeUntilDone accepts while other goroutines use
-// the store.
+// maxErrors is the number of errors of Load at which writeUntilDone fails. Other goroutines use
+// the store at the same time, so some errors are acceptable.
 const maxErrors = 100
 
-// writeUntilDone writes a record until it has been written. No other goroutine writes
-// this record. A busy store may return an error, and writeUntilDone then reads whether
-// the write has happened.
+// writeUntilDone replaces the record from by to, and tries again until that has happened. No
+// other goroutine writes this record. A busy store may return an error, after which the write
+// may have happened or not, so writeUntilDone then reads the record. It returns an error if
+// the record differs from both, or if the store returns false, for which it has no reason.
 func writeUntilDone(ctx context.Context, store lease.Store, key int, from, to lease.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -158,9 +161,10 @@ func writeUntilDone(ctx context.Context, store lease.Store, key int, from, to le
 		if loadErr != nil {
 			failures++
 		}
-		// If the record is still from after an error, the write may be tried again.
+		// Try the write again if it returned an error and the record is still from, or if the
+		// record could not be read. Otherwise the outcome is known.
 		if current := records[key]; loadErr == nil && (err == nil || current != from) {
-			if current == to && err != nil { // written, and only the answer was lost
+			if current == to && err != nil { // the write has happened, and only its answer was lost
 				return nil
 			}
 			return errors.Join(fmt.Errorf("%+v to %+v, which nobody else writes: answered with %v, and the record is %+v", from, to, swapped, current), err)

@@ -13,7 +13,7 @@ func WithTime(store lease.Store, now func() time.Time) lease.Store {
 	return &timedStore{store, now}
 }
 
-// timedStore is the store that WithTime returns.
+// A timedStore is the store that WithTime returns.
 type timedStore struct {
 	lease.Store
 	now func() time.Time

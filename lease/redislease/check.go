@@ -10,16 +10,16 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
-// connectTimeout limits the first read of a process, which also opens a connection.
-// settingsTimeout limits the commands that read the settings.
+// connectTimeout limits the first read of a process, which also opens a connection to the
+// server. settingsTimeout limits the commands that read the settings.
 const (
 	connectTimeout  = 5 * time.Second
 	settingsTimeout = 10 * time.Second
 )
 
-// Connect implements [lease.Connector]. It reads the settings if they were never read, so
-// that the first call of a lease need not do that within the time of one call. The store
-// that it returns still takes a connection from the client's pool for each call.
+// Connect implements [lease.Connector]. It checks the server's settings if they were never
+// read, because the first call of a lease may have too little time for that. It returns the
+// store itself, which still takes a connection from the client's pool for each call.
 func (s *store) Connect(ctx context.Context) (lease.Store, func(), error) {
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
@@ -32,7 +32,8 @@ func (s *store) Connect(ctx context.Context) (lease.Store, func(), error) {
 	return s, func() {}, nil
 }
 
-// checkFirst reads the settings of the server that answers.
+// checkFirst checks the settings for the first time. It first reads the run ID of the server
+// that answers, which ensureChecked remembers.
 func (s *store) checkFirst(ctx context.Context) error {
 	reading, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -42,16 +43,16 @@ func (s *store) checkFirst(ctx context.Context) error {
 	}
 	checking, cancelCheck := context.WithTimeout(ctx, settingsTimeout)
 	defer cancelCheck()
-	return s.check(checking, a.server)
+	return s.ensureChecked(checking, a.server)
 }
 
-// Check reads the settings again, and fails if a server evicts keys or does not answer. It
-// makes the store a [lease.Checker].
-func (s *store) Check(ctx context.Context) error { return s.check(ctx, s.doubt()) }
+// Check reads the settings again, and returns an error if a server evicts keys or does not
+// answer. It makes the store a [lease.Checker].
+func (s *store) Check(ctx context.Context) error { return s.ensureChecked(ctx, s.markStale()) }
 
-// doubt marks the settings as stale, so that the next call reads them again. It returns the
-// server from which they were read.
-func (s *store) doubt() (server string) {
+// markStale makes the next Get or Now of the store read the settings again. It returns the run
+// ID of the server from which they were read, or "" if they were never read.
+func (s *store) markStale() (server string) {
 	if last := s.lastCheck.Load(); last != nil {
 		server = last.server
 		s.lastCheck.Store(&lastCheck{server: server})
@@ -59,28 +60,28 @@ func (s *store) doubt() (server string) {
 	return server
 }
 
-// stale reports whether to read the settings again, because they are older than
-// checkEvery, or because another server has answered. The argument is the run ID of the
-// server that has answered.
+// stale reports whether to read the settings again, because they were never read, were read
+// longer ago than checkEvery, or were read from another server. The argument is the run ID of
+// the server that has answered last.
 func (s *store) stale(server string) bool {
 	last := s.lastCheck.Load()
 	return last == nil || last.server != server || time.Since(last.at) > checkEvery
 }
 
-// check reads the settings if they are stale. Concurrent calls wait for one call that reads.
-// The argument is the run ID of the server that has answered.
-func (s *store) check(ctx context.Context, server string) error {
+// ensureChecked reads the settings if they are stale, and returns an error if a server evicts
+// keys. Concurrent calls wait for one call that reads. The argument is the run ID of the server
+// that has answered.
+func (s *store) ensureChecked(ctx context.Context, server string) error {
 	_, err := stores.Call(ctx, s.Server, "check the server", func(ctx context.Context) (struct{}, error) {
 		s.checkMu.Lock()
 		defer s.checkMu.Unlock()
-		return struct{}{}, s.refresh(ctx, server)
+		return struct{}{}, s.ensureCheckedLocked(ctx, server)
 	})
 	return err
 }
 
-// refresh reads the settings if they are stale. The argument is the run ID of the server that
-// has answered. The caller holds checkMu.
-func (s *store) refresh(ctx context.Context, server string) error {
+// ensureCheckedLocked does the work of ensureChecked. The caller holds checkMu.
+func (s *store) ensureCheckedLocked(ctx context.Context, server string) error {
 	if !s.stale(server) {
 		return nil
 	}
@@ -102,18 +103,20 @@ func (s *store) checkServers(ctx context.Context) error {
 	return s.checkServer(ctx, s.client, "")
 }
 
-// checkServer returns an error if a server evicts keys. If the settings have changed
-// since it last read them, it also logs a warning if the server evicts keys, may forget
-// in a crash, or does not show its settings. It does not log the first time that it reads
-// the settings of a server, if this evicts keys, because then the store refuses to work,
-// with this error.
+// checkServer reads the settings of a server, and returns an error if the server evicts keys.
+// address is the key of these settings in lastSettings.
+//
+// If the settings have changed since checkServer last read them, it also logs a warning if the
+// server evicts keys, may forget writes in a crash, or does not show its settings. At the first
+// read, a server that evicts keys is not logged, because the caller then gets the error, and the
+// store refuses to work.
 func (s *store) checkServer(ctx context.Context, server redis.UniversalClient, address string) error {
 	now, err := settingsOf(ctx, server)
 	if err != nil {
 		return err
 	}
 	before, known := s.lastSettings.Swap(address, now)
-	evicting := now.evicting()
+	evicting := now.evictionError()
 	if before == now || evicting != nil && !known {
 		return evicting
 	}
@@ -124,7 +127,7 @@ func (s *store) checkServer(ctx context.Context, server redis.UniversalClient, a
 		s.log.WarnContext(ctx, "redislease: cannot see whether the server evicts keys: leases are safe only with noeviction",
 			"setting", "maxmemory-policy", "want", wantPolicy, "fix", "allow INFO or CONFIG GET to the user")
 	}
-	if !now.always() || now.onRewrite != "no" {
+	if !now.alwaysSyncs() || now.onRewrite != "no" {
 		s.log.WarnContext(ctx, "redislease: the server may forget leases in a crash: use lease.WithSettle with one window, "+
 			"or set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no",
 			"appendonly", now.appendonly, "appendfsync", now.appendfsync, "no-appendfsync-on-rewrite", now.onRewrite)

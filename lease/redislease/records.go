@@ -13,20 +13,24 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
-// refuseReplica is the start of every script. A replica that accepts writes
-// (replica-read-only no) answers like an independent server, but clients of its primary
-// never see these writes. The client closes a connection after READONLY, so that the
-// next connection may lead to the primary.
+// refuseReplica is the start of every script. It ends the script with an error if INFO shows
+// that the server is a replica. A replica that accepts writes (replica-read-only no) answers
+// like an independent server, but clients of its primary never see these writes. go-redis
+// closes a connection after an error that begins with READONLY, so that the next connection
+// may lead to the primary.
 const refuseReplica = `
 local replication = redis.pcall('INFO', 'replication')
 if type(replication) == 'string' and string.find(replication, 'role:slave', 1, true) then
 	return redis.error_reply('READONLY the server is a replica (role:slave), which shares no lease with its primary, whatever replica-read-only is: want the address of the primary')
 end`
 
-// readScript returns the given fields, or all fields, and then the server's run ID and
-// time. The HDEL, of a field that never exists, makes it a script that writes. go-redis
-// therefore sends it to the master with every configuration of the client, and a replica
-// refuses it.
+// readScript reads the fields that its arguments name, or all fields if it has no arguments. It
+// returns a list of field, value, field, value and so on, and at its end the server's run ID
+// and time, in microseconds since 1970.
+//
+// The name of a field is the number of a worker. The HDEL of the field "", which never exists,
+// makes it a script that writes. go-redis therefore sends it to the master with every
+// configuration of the client, and a replica refuses it.
 const readScript = refuseReplica + `
 redis.call('HDEL', KEYS[1], '')
 local info = redis.pcall('INFO', 'server')
@@ -44,10 +48,12 @@ table.insert(answer, server)
 table.insert(answer, string.format('%d%06d', time[1], time[2]))
 return answer`
 
-// swapScript returns 1 if it has written, 0 if the record differs from the old value, and
-// -1 if the record already has its new value. The client sends a script once, but a hook of
+// swapScript replaces the value of a field, a worker's record, if it is the old value. Its
+// arguments are the field, the old value and the new value; "0|" is the text of an absent
+// record. It returns 1 if it has written, 0 if the record differs from the old value, and -1
+// if the record already has its new value. The client sends a script once, but a hook of
 // the client or a proxy may repeat a script that has been run. The second run then finds
-// the value of the first.
+// the value that the first run has written.
 const swapScript = refuseReplica + `
 local current = redis.call('HGET', KEYS[1], ARGV[1]) or '0|'
 if current == ARGV[2] then
@@ -63,13 +69,14 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 }
 
 // Get returns the records of these keys, or all records if there are no keys, and the
-// server's time. It makes the store a [lease.Getter]. If the settings are stale, it checks
-// them first, so that no worker is leased from a server that evicts keys.
+// server's time. It makes the store a [lease.Getter]. If the server's settings were not checked
+// lately, Get checks them before it returns, so that no worker is leased from a server that
+// evicts keys.
 func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
 	a, err := s.read(ctx, keys...)
 	if err == nil && s.stale(a.server) {
-		if err = s.check(ctx, a.server); err == nil {
-			a, err = s.read(ctx, keys...) // again, because the time has passed
+		if err = s.ensureChecked(ctx, a.server); err == nil {
+			a, err = s.read(ctx, keys...) // again, because the check took time and the answer is old
 		}
 	}
 	return a.records, a.now, err
@@ -77,38 +84,37 @@ func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time
 
 // CompareAndSwap replaces the record of the worker by to if it equals from, and reports
 // whether the server has acknowledged that. After an error, the write may have happened:
-// see [lease.Store].
+// see [lease.Store]. It checks the server's settings first if no call has checked them yet.
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
 	if s.lastCheck.Load() == nil {
-		if err := s.check(ctx, ""); err != nil { // no server has shown its run ID yet
+		if err := s.ensureChecked(ctx, ""); err != nil { // no server has shown its run ID yet
 			return false, err
 		}
 	}
 	return s.Swap(ctx, worker, from, to, func(ctx context.Context, from, to string) (bool, error) {
 		reply, err := s.write(ctx, worker, from, to)
-		if reply == -1 {
+		if reply == -1 { // see swapScript
 			err = stores.ErrPresent
 		}
 		return reply == 1, err
 	})
 }
 
-// Now returns the time of the server that keeps the records. A lease calls it before it
-// extends its window, so Now reads stale settings in the background, and their result does
-// not prevent the extension.
+// Now returns the time of the server that keeps the records. If the settings were not checked
+// lately, Now starts the check in the background, unless a check is running. A lease calls Now
+// before it extends its window, and the check must neither delay nor prevent the extension.
 func (s *store) Now(ctx context.Context) (time.Time, error) {
-	a, err := s.read(ctx, -1)
+	a, err := s.read(ctx, -1) // the layout's record, because the answer contains the time
 	if err == nil && s.stale(a.server) && s.checkMu.TryLock() {
 		go func() {
 			defer s.checkMu.Unlock()
-			_ = s.refresh(context.WithoutCancel(ctx), a.server)
+			_ = s.ensureCheckedLocked(context.WithoutCancel(ctx), a.server)
 		}()
 	}
 	return a.now, err
 }
 
-// read runs readScript for the keys, or for all keys if the list is empty. Now reads the
-// key -1 only because the answer contains the time.
+// read reads the records of these keys by readScript, or all records if there are no keys.
 func (s *store) read(ctx context.Context, keys ...int) (answer, error) {
 	return stores.Call(ctx, s.Server, "read", func(ctx context.Context) (answer, error) {
 		fields := make([]any, len(keys))
@@ -128,7 +134,7 @@ func (s *store) read(ctx context.Context, keys ...int) (answer, error) {
 
 // An answer is the result of readScript.
 type answer struct {
-	server  string // run ID of the server; "" if the user may not read it
+	server  string // run ID of the server; "" if INFO does not show it
 	now     time.Time
 	records map[int]lease.Record
 }
@@ -151,29 +157,32 @@ func decode(reply []string) (a answer, err error) {
 	return a, err
 }
 
-// maxSync is how long the server may take to have a write on its disk.
+// maxSync is how long WAITAOF waits until the server has a write on its disk.
 const maxSync = time.Second
 
-// write swaps a record and, if the server supports WAITAOF, waits until the write is on the
-// server's disk. It sends both commands over one connection, so it needs a client of one
-// server, or of a master watched by sentinels. It returns the reply of swapScript.
+// write runs swapScript with args, which are the field, the old value and the new value, and
+// returns its reply. If the server supports the command WAITAOF, write then waits until the
+// server has the write on its disk, and returns an error if it has not. WAITAOF needs the
+// connection of the write, so write uses it only with a client of a single server, or of a
+// master watched by sentinels.
 func (s *store) write(ctx context.Context, args ...any) (int64, error) {
 	client, _ := s.client.(*redis.Client)
-	last, _ := s.lastSettings.Load("") // the settings of the only server; see checkServers
+	last, _ := s.lastSettings.Load("") // the key of a single server; see checkServers
 	if current, _ := last.(settings); client == nil || !current.waits {
 		return s.run(ctx, swapScript, args...).Int64()
 	}
-	swap, sync := s.eval(ctx, swapScript, args...), redis.NewIntSliceCmd(ctx, "WAITAOF", 1, 0, maxSync.Milliseconds())
-	_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error { // WAITAOF waits for the writes of its connection
-		return errors.Join(p.Process(ctx, swap), p.Process(ctx, sync))
+	swap, waitAOF := s.eval(ctx, swapScript, args...), redis.NewIntSliceCmd(ctx, "WAITAOF", 1, 0, maxSync.Milliseconds())
+	_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error { // the commands hold the errors
+		return errors.Join(p.Process(ctx, swap), p.Process(ctx, waitAOF))
 	})
 	reply, err := swap.Int64()
-	// WAITAOF returns on how many disks the write is, first on the server's own, 0 or 1.
-	if err != nil || reply != 1 || len(sync.Val()) > 0 && sync.Val()[0] == 1 {
+	// WAITAOF returns two numbers. The first is 1 if the write is on the server's own disk, and
+	// otherwise 0. The second counts replicas.
+	if err != nil || reply != 1 || len(waitAOF.Val()) > 0 && waitAOF.Val()[0] == 1 { // not written, or on the disk
 		return reply, err
 	}
-	s.doubt() // because a setting may have changed
-	return 0, fmt.Errorf("not on the server's disk: %v: want appendonly yes, appendfsync always and no-appendfsync-on-rewrite no", sync)
+	s.markStale() // because the server's settings may have changed
+	return 0, fmt.Errorf("not on the server's disk: %v: want appendonly yes, appendfsync always and no-appendfsync-on-rewrite no", waitAOF)
 }
 
 // run sends the script to the server and returns the command with its reply.

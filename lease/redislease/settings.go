@@ -13,12 +13,13 @@ import (
 )
 
 const (
-	// wantPolicy is the only maxmemory-policy under which the server evicts no key.
-	// notShown stands for a setting that the server does not show to the user.
+	// wantPolicy is the only maxmemory-policy under which the server deletes (evicts) no key
+	// when its memory is full. notShown stands for a setting that the server does not show to
+	// the client's user.
 	wantPolicy, notShown = "noeviction", "not shown"
 
 	// checkEvery is how long the store relies on the settings that it has read, unless
-	// another server answers or a write raises a doubt.
+	// another server answers or a write is not on the server's disk; see markStale.
 	checkEvery = 5 * time.Minute
 )
 
@@ -28,17 +29,18 @@ type settings struct {
 	// The values of maxmemory-policy, appendonly, appendfsync and no-appendfsync-on-rewrite.
 	policy, appendonly, appendfsync, onRewrite string
 
-	waits bool // the server reports when a write is on its disk
+	waits bool // the command WAITAOF works, by which the server reports when a write is on its disk
 }
 
-// settingsOf reads the settings with INFO and with CONFIG, because hosted servers often
-// refuse CONFIG, and some other servers lack INFO.
+// settingsOf reads the settings with INFO and with CONFIG GET, because hosted servers often
+// refuse CONFIG, and some other servers lack INFO. It ignores the refusal of a command, after
+// which a setting may be notShown.
 func settingsOf(ctx context.Context, server redis.UniversalClient) (settings, error) {
 	info, err := server.Info(ctx).Result()
 	if err != nil && !refused(err) {
 		return settings{}, err
 	}
-	all := map[string]string{}
+	all := map[string]string{} // values by name, as INFO and CONFIG write it
 	for line := range strings.Lines(info) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		all[name] = value
@@ -52,12 +54,12 @@ func settingsOf(ctx context.Context, server redis.UniversalClient) (settings, er
 	}
 	now := settings{
 		policy:      cmp.Or(all["maxmemory_policy"], all["maxmemory-policy"], notShown),
-		appendonly:  cmp.Or(all["appendonly"], map[string]string{"0": "no", "1": "yes"}[all["aof_enabled"]], notShown), // CONFIG, else INFO
+		appendonly:  cmp.Or(all["appendonly"], map[string]string{"0": "no", "1": "yes"}[all["aof_enabled"]], notShown), // from CONFIG, or from INFO
 		appendfsync: cmp.Or(all["appendfsync"], notShown),
 		onRewrite:   cmp.Or(all["no-appendfsync-on-rewrite"], notShown),
 	}
-	if now.always() { // only then, because under everysec some servers answer before the write is on disk
-		err = server.Do(ctx, "WAITAOF", 0, 0, 0).Err() // waits for no disk, and shows whether the command is allowed
+	if now.alwaysSyncs() { // otherwise, under everysec, some servers answer WAITAOF before the write is on disk
+		err = server.Do(ctx, "WAITAOF", 0, 0, 0).Err() // waits for no disk, only to see whether the command works
 		now.waits = err == nil
 	}
 	if refused(err) { // the server lacks WAITAOF, or does not allow it
@@ -66,9 +68,9 @@ func settingsOf(ctx context.Context, server redis.UniversalClient) (settings, er
 	return now, err
 }
 
-// evicting returns an error if the server evicts keys. It accepts a policy that is not
-// shown, of which the store only warns.
-func (s settings) evicting() error {
+// evictionError returns an error if the server deletes keys when its memory is full. It returns
+// nil if the policy is not shown, for which checkServer only logs a warning.
+func (s settings) evictionError() error {
 	if s.policy == notShown || s.policy == wantPolicy {
 		return nil
 	}
@@ -76,15 +78,16 @@ func (s settings) evicting() error {
 		"CONFIG SET maxmemory-policy %s, or use another server", s.policy, wantPolicy, wantPolicy)
 }
 
-// always reports whether the server writes every change to its disk before it answers. It
-// does not look at onRewrite, by which the server may not do so during a rewrite.
-func (s settings) always() bool { return s.appendonly == "yes" && s.appendfsync == "always" }
+// alwaysSyncs reports whether the server writes every change to its disk before it answers. It
+// does not check onRewrite. If that is yes, the server does not wait for its disk while it saves
+// or rewrites its file.
+func (s settings) alwaysSyncs() bool { return s.appendonly == "yes" && s.appendfsync == "always" }
 
-// refused reports whether the server has answered that it does not support the command,
-// or not for this user.
+// refused reports whether the server has answered that it does not support the command
+// (ERR), or does not allow it to this user (NOPERM).
 func refused(err error) bool {
 	var redisErr redis.Error
-	if !errors.As(err, &redisErr) || redis.IsMaxClientsError(err) { // this error begins with ERR too, but is temporary
+	if !errors.As(err, &redisErr) || redis.IsMaxClientsError(err) { // too many clients is ERR too, but temporary
 		return false
 	}
 	code, _, _ := strings.Cut(redisErr.Error(), " ")

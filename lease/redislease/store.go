@@ -25,7 +25,7 @@ import (
 func New(client redis.UniversalClient, opts ...Option) lease.Store {
 	cfg := config{namespace: stores.DefaultNamespace, log: slog.Default()}
 	err := option.Apply("redislease", opts, func(opt Option) error { return opt.apply(&cfg) })
-	// An interface that holds a nil *redis.Client is not nil.
+	// An interface that holds a nil *redis.Client does not equal nil, so ask reflect.
 	if value := reflect.ValueOf(client); client == nil || value.Kind() == reflect.Pointer && value.IsNil() {
 		err = errors.Join(err, errors.New("redislease: client is nil"))
 	}
@@ -42,8 +42,9 @@ func New(client redis.UniversalClient, opts ...Option) lease.Store {
 	}
 }
 
-// A store keeps the records of a namespace in one hash, in a field for each worker. It
-// checks the server's settings before the first worker is leased, and again later.
+// A store keeps the records of a namespace in one hash of Redis, in a field for each worker. It
+// checks the server's settings before the first worker is leased, and again later, because a
+// server with wrong settings forgets records.
 type store struct {
 	stores.Server
 	stores.Turns
@@ -53,13 +54,13 @@ type store struct {
 
 	checkMu      sync.Mutex                // held while the settings are read
 	lastCheck    atomic.Pointer[lastCheck] // nil if the settings were never read
-	lastSettings sync.Map                  // the last settings, by the server's address
+	lastSettings sync.Map                  // the last settings, by the server's address, or "" outside clusters
 }
 
 // lastCheck is the time at which the settings were read, and the server that has answered.
 type lastCheck struct {
-	at     time.Time // zero if they are to be read again
-	server string    // its run ID
+	at     time.Time // zero if the settings are to be read again
+	server string    // the run ID, a random number that a server chooses at its start
 }
 
 var (

@@ -41,7 +41,8 @@ func (s *store) attempt(ctx context.Context, f func(*sql.Conn) error) error {
 		if err == nil || ctx.Err() == nil && !s.worthRetrying(err, &moves) {
 			return err
 		}
-		// If ctx has ended, the error is that of the whole call, not of its last attempt.
+		// Another attempt is worthwhile, or ctx has ended. At the end of ctx, the error is
+		// that of the whole call, not of its last attempt.
 		select {
 		case <-time.After(pause/2 + rand.N(pause)):
 		case <-ctx.Done():
@@ -50,12 +51,13 @@ func (s *store) attempt(ctx context.Context, f func(*sql.Conn) error) error {
 	}
 }
 
-// attemptOnce calls f with the connection of the pin, or with a connection of the pool
-// after an inspection. [store.Connect] has inspected the connection of a pin. The call of
-// attempt began at the time began, which errors about a long wait need.
+// attemptOnce calls f with a connection of the pool, after it has inspected whether the
+// store may write on it. A store with a pin uses the connection of the pin, which
+// [store.Connect] has inspected. began is when attempt was called, for the text of an error
+// about a long wait.
 func (s *store) attemptOnce(ctx context.Context, began time.Time, f func(*sql.Conn) error) error {
 	if s.pin != nil {
-		return s.pin.use(ctx, func(conn *sql.Conn) error { return s.discardIfLost(ctx, conn, f(conn)) })
+		return s.pin.use(ctx, func(conn *sql.Conn) error { return s.discardIfElsewhere(ctx, conn, f(conn)) })
 	}
 	conn, err := s.pool.Conn(ctx)
 	if err != nil {
@@ -65,12 +67,13 @@ func (s *store) attemptOnce(ctx context.Context, began time.Time, f func(*sql.Co
 	if err = s.inspect(ctx, conn, statementTimeout); err == nil {
 		err = f(conn)
 	}
-	return s.discardIfLost(ctx, conn, err)
+	return s.discardIfElsewhere(ctx, conn, err)
 }
 
-// discardIfLost closes the connection after an error of kind elsewhere, because the pool
-// would otherwise return it again and again.
-func (s *store) discardIfLost(ctx context.Context, conn *sql.Conn, err error) error {
+// discardIfElsewhere returns err. If err is of kind elsewhere, for example because the
+// server has become a standby, it logs err and closes the connection, because the pool
+// would otherwise return the connection again and again.
+func (s *store) discardIfElsewhere(ctx context.Context, conn *sql.Conn, err error) error {
 	if err != nil && s.classify(err) == elsewhere {
 		s.warnOnce(ctx, err)
 		discard(conn)
@@ -78,8 +81,9 @@ func (s *store) discardIfLost(ctx context.Context, conn *sql.Conn, err error) er
 	return err
 }
 
-// worthRetrying reports whether attempt is to try again after err. If that needs another
-// connection, it adds 1 to moves, of which maxMoves are allowed. A store with a pin has
+// worthRetrying reports whether attempt is to try again after err, which is so after a
+// conflict. After an error of kind elsewhere, the next try needs another connection.
+// worthRetrying then adds 1 to moves, of which maxMoves are allowed. A store with a pin has
 // only one connection, so it does not move. Its caller must connect again.
 func (s *store) worthRetrying(err error, moves *int) bool {
 	switch s.classify(err) {
@@ -92,10 +96,11 @@ func (s *store) worthRetrying(err error, moves *int) bool {
 	return false
 }
 
-// classify returns the meaning of a statement's error. After a conflict the statement
-// is rolled back as a whole, because each statement is its own transaction. A dead
-// connection counts as a conflict only if the next attempt gets another connection, which
-// a store with a pin does not.
+// classify returns the meaning of a statement's error, but never denied, because the
+// meaning of a missing right depends on whether the store has found the table before. After
+// a conflict the statement is rolled back as a whole, because each statement is its own
+// transaction. A dead connection counts as a conflict only if the next attempt gets another
+// connection, which a store with a pin does not.
 func (s *store) classify(err error) errorKind {
 	if errors.Is(err, driver.ErrBadConn) && s.pin == nil { // by the driver's contract, nothing was sent
 		return conflict
@@ -109,11 +114,12 @@ func (s *store) classify(err error) errorKind {
 	case s.ready.Load() == nil: // no session has had the right yet
 		return s.dialect().deniedAtFirst
 	}
-	return elsewhere // another session may have the right
+	return elsewhere // an earlier session had the right, so another session may have it
 }
 
-// noConnectionError returns the error of an attempt that got no connection. If the program
-// itself uses all connections of the pool, the error says so.
+// noConnectionError returns the error of a call that got no connection. err is the pool's
+// error. If ctx has ended while the program itself uses all connections of the pool, the
+// returned error says so instead. The call began at the time began.
 func (s *store) noConnectionError(ctx context.Context, began time.Time, err error) error {
 	if ctx.Err() == nil || !s.allInUse() {
 		return err
@@ -140,12 +146,14 @@ func (s *store) lateError(ctx context.Context, began time.Time, err error) error
 	return &waitError{text, context.Cause(ctx)}
 }
 
-// endWithContext calls f and returns at most grace after ctx has ended, even if f does not
-// return. For example, SQLite's drivers wait for the lock until the busy timeout has
-// passed. Within grace, f can return an error that says more than that of endWithContext.
-// A hint about poolers is added to errors that a pooler such as PgBouncer causes.
+// endWithContext returns the result of f, but returns at most grace after ctx has ended,
+// even if f does not return. For example, SQLite's drivers wait for the lock until the busy
+// timeout has passed. Within grace, f can return an error that says more than the error of
+// endWithContext. A hint about poolers is added to errors that a pooler such as PgBouncer
+// causes.
 func endWithContext[T any](ctx context.Context, s *store, f func() (T, error)) (T, error) {
 	began := time.Now()
+	// graceCtx ends at the time grace after the end of ctx.
 	graceCtx, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer giveUp(nil)
 	defer context.AfterFunc(ctx, func() {

@@ -8,12 +8,15 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// clockStore is a store in a database with a clock of its own, which SQLite lacks.
+// A clockStore is a store in a database with a clock of its own. It is a type of its own,
+// because a lease uses the method Now of every store that has it, and a store in SQLite,
+// which has no clock, must not have it.
 type clockStore struct{ *store }
 
 var _ lease.Clock = clockStore{}
 
-// withClock returns the store, as a [lease.Clock] if its database has a clock.
+// withClock returns the store, with the method Now of a [lease.Clock] if its database has a
+// clock.
 func withClock(s *store) lease.Store {
 	if s.dialect().now == "" {
 		return s
@@ -21,7 +24,7 @@ func withClock(s *store) lease.Store {
 	return clockStore{s}
 }
 
-// Now returns the time of the server, over any connection of the pool.
+// Now returns the time of the database server.
 func (s clockStore) Now(ctx context.Context) (time.Time, error) {
 	return endWithContext(ctx, s.store, func() (time.Time, error) {
 		var microseconds int64

@@ -10,7 +10,9 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// Connect implements [lease.Connector].
+// Connect waits for a connection of the pool, and returns a store that uses only this
+// connection, and a function that returns the connection to the pool. It makes the store a
+// [lease.Connector].
 func (s *store) Connect(ctx context.Context) (lease.Store, func(), error) {
 	conn, err := s.usableConn(ctx)
 	if err != nil {
@@ -29,24 +31,28 @@ func (s *store) Connect(ctx context.Context) (lease.Store, func(), error) {
 
 // usableConn waits for a connection that answers and on which the store may write. It
 // discards connections of the pool that are dead after a restart of the server, or that
-// a program has left in a state in which the store must not write. All connections that
-// the pool had open may be dead, so it tries as many. After that it tries up to maxMoves
-// more, as long as the error is of kind elsewhere, which means that a new connection may
-// lead to a server that accepts the write.
+// a program has left in a state in which the store must not write, for example with an
+// open transaction.
+//
+// All connections that the pool had open may be dead, so it tries as many. After that it
+// tries up to maxMoves more, as long as the error is of kind elsewhere, which means that a
+// new connection may lead to a server that accepts the write.
 func (s *store) usableConn(ctx context.Context) (*sql.Conn, error) {
 	began := time.Now()
-	// left is the number of open connections that may still be dead. Below zero, it
-	// counts the further tries.
+	// left counts down from the number of open connections, each of which may be dead. At
+	// zero and below, it counts the further tries.
 	for left := s.pool.Stats().OpenConnections; ; left-- {
 		conn, err := s.openConn(ctx)
 		if err == nil {
-			err = s.discardIfLost(ctx, conn, s.inspect(ctx, conn, statementLimit(ctx, left)))
+			err = s.discardIfElsewhere(ctx, conn, s.inspect(ctx, conn, statementLimit(ctx, left)))
 			if err == nil {
 				return conn, nil
 			}
-			discard(conn)
+			discard(conn) // after an error of any other kind too; a second discard has no effect
 		} else if !errors.Is(err, errSlow) {
-			left = min(left, 0) // the pool dials only when it has no idle connection left to try
+			// The pool could not open a new connection. It opens one only if it has no
+			// idle connection, so no dead connection is left to try.
+			left = min(left, 0)
 		}
 		mayMove := left > -maxMoves && s.classify(err) == elsewhere
 		if ctx.Err() != nil || left <= 0 && !mayMove {
@@ -55,10 +61,11 @@ func (s *store) usableConn(ctx context.Context) (*sql.Conn, error) {
 	}
 }
 
-// statementLimit returns the time limit for each statement of an inspection. The pool has
-// this number of other connections, and all of them may be dead. A dead connection is
-// discarded after its first statement, so that all of them together cost at most half of
-// the time until ctx ends.
+// statementLimit returns the time limit for each statement that inspects a connection. The
+// pool has this number of other connections, and all of them may be dead. A dead connection
+// is discarded after its first statement. Each connection therefore gets an equal share of
+// half the time until ctx ends, but not less than minStatementTimeout or more than
+// statementTimeout. A negative number of others counts as none.
 func statementLimit(ctx context.Context, others int) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {

@@ -101,7 +101,7 @@ type tableName struct {
 
 // parseTable returns the table that the name "table" or "schema.table" means.
 func (d *dialect) parseTable(name string) tableName {
-	dot := strings.IndexByte(name, '.') // -1 without a schema
+	dot := strings.IndexByte(name, '.') // -1 without a schema, so that all of name is the table
 	return d.qualified(name[:max(0, dot)], name[dot+1:])
 }
 

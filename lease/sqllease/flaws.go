@@ -11,7 +11,7 @@ import (
 func (d *dialect) flaws(found shape, t tableName, namespace string) []Flaw {
 	switch found.kind {
 	case "": // a plain table, whose columns and keys are checked below
-	case aView:
+	case aView: // rebuild would rename the view, and not the table with the records
 		return []Flaw{{Found: "it is " + aView, Want: "a plain table", Fix: "stop every process that leases workers, and name the table that the view reads in WithTable"}}
 	default:
 		return []Flaw{{Found: "it is " + found.kind, Want: "a plain table", Fix: cmp.Or(found.fix, d.rebuild(t))}}
@@ -20,6 +20,7 @@ func (d *dialect) flaws(found shape, t tableName, namespace string) []Flaw {
 	for _, name := range []string{"namespace", "worker_id", "bound", "owner"} {
 		flaws = append(flaws, d.columnFlaws(found.columns[name], t, name)...)
 	}
+	// A column that ignores blanks at the end takes "app" and "app " for one namespace.
 	if found.columns["namespace"].pads && strings.HasSuffix(namespace, " ") {
 		flaws = append(flaws, Flaw{
 			Found: fmt.Sprintf("namespace is %s, which ignores the blank at the end of %q", found.columns["namespace"].typ, namespace),
@@ -63,23 +64,25 @@ func (d *dialect) keyFlaws(keys []uniqueKey, t tableName) []Flaw {
 	return []Flaw{{Found: found, Want: "UNIQUE (namespace, worker_id)", Fix: d.addKey(d, t)}}
 }
 
-// alterColumn returns SQL that gives the column its type and NOT NULL.
+// alterColumn returns SQL that gives the column its type and NOT NULL. If the database
+// cannot change the type of such a column, it returns SQL that replaces the table.
 func (d *dialect) alterColumn(t tableName, column string) string {
 	if d.alter == "" {
 		return d.rebuild(t)
 	}
 	typ := d.typeOf(column)
-	plain, _, _ := strings.Cut(typ, " COLLATE ")
+	plain, _, _ := strings.Cut(typ, " COLLATE ") // the type for CAST, which takes no collation
 	return fmt.Sprintf(d.alter, t.quoted, column, typ, plain)
 }
 
 // rebuild returns instructions and SQL that replace any table by a new table. The SQL
-// merges all rows of a worker into the highest bound, which is safe while no process
-// holds the worker.
+// renames the old table, for example to snowflake_workers_old, creates the new table and
+// copies the rows. It merges all rows of a worker into the highest bound, which is safe
+// while no process holds the worker.
 func (d *dialect) rebuild(t tableName) string {
 	name := t.name[:min(len(t.name), maxIdentifier-len("_old"))] + "_old" // cut to the longest name allowed
 	old, newName := d.qualified(t.schema, name), d.qualified("", name).quoted
-	if d.renameQualified {
+	if d.renameQualified { // on MySQL, a new name without a schema would mean the session's database
 		newName = old.quoted
 	}
 	create := strings.Join(strings.Fields(d.create(t)), " ")

@@ -17,15 +17,16 @@ import (
 // that it sends may take at most limit. At first use, before the table is known, it also
 // refuses a server whose settings can forget writes. Later it logs changed settings.
 //
-// If the dialect can roll back what a program has left open, inspect does so and accepts
-// the connection. Otherwise it returns the error about it, and the caller closes the
-// connection.
+// A program may have left the connection in a state in which the store must not write, for
+// example with an open transaction. If the dialect ends this state by a rollback, as on
+// SQLite, inspect does so and accepts the connection. Otherwise it returns the error about
+// the state, and the caller closes the connection.
 func (s *store) inspect(ctx context.Context, conn *sql.Conn, limit time.Duration) error {
-	var t tableName
+	var t tableName // empty at first use
 	on := timedConn{conn, limit}
-	known := s.ready.Load()
-	if known != nil {
-		t = *known
+	ready := s.ready.Load()
+	if ready != nil {
+		t = *ready
 	} else if err := s.checkEngine(ctx, on); err != nil {
 		return err
 	}
@@ -33,8 +34,8 @@ func (s *store) inspect(ctx context.Context, conn *sql.Conn, limit time.Duration
 	switch {
 	case err != nil:
 		return err
-	case found.dirt == nil:
-		return s.logFindings(ctx, found, known == nil)
+	case found.dirt == nil: // no reason not to write
+		return s.logFindings(ctx, found, ready == nil)
 	case s.dialect().rollBack == "":
 		return found.dirt
 	}
@@ -51,6 +52,7 @@ func (s *store) checkEngine(ctx context.Context, on timedConn) error {
 		return nil
 	}
 	var version string
+	// LIMIT overrides sql_select_limit=0 of MySQL, which would return no row.
 	if err := on.queryRow(ctx, "SELECT version() LIMIT 1", &version); err != nil {
 		return err
 	}
@@ -74,17 +76,19 @@ func (s *store) Unsettled() error {
 	return nil
 }
 
-// warnOnce logs a cause for closing a connection, the first time that it occurs.
+// warnOnce logs why a connection is closed or rolled back, the first time that this cause
+// occurs.
 func (s *store) warnOnce(ctx context.Context, cause error) {
 	if _, known := s.warned.LoadOrStore(cause.Error(), true); !known {
 		s.logger.WarnContext(ctx, "sqllease: connection not used, and what was open on it rolled back", "cause", cause)
 	}
 }
 
-// logFindings logs the findings that this server did not have at the last inspection. If
-// refuse is true, it returns those of level Error as an error instead of logging them. It
-// ignores all findings if the caller has given AllowVolatile. It does not remember findings
-// that it has refused, so that the next call refuses them again.
+// logFindings logs the settings of the server that can forget writes, unless the server
+// had the same settings at the last inspection. If refuse is true, it returns the findings
+// of level Error as an error instead of logging them. It then does not remember the
+// findings, so that the next call refuses them again. With AllowVolatile it ignores all
+// findings.
 func (s *store) logFindings(ctx context.Context, found session, refuse bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

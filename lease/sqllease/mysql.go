@@ -40,8 +40,9 @@ var mysqlDialect = &dialect{
 	renameQualified: true,
 }
 
-// mysqlNumber finds the number in the text of an error. The drivers have types for it,
-// but this package does not import them.
+// mysqlNumber finds the number in the text of an error, for example 1062 in "Error 1062
+// (23000): Duplicate entry". The drivers have types for it, but this package does not
+// import them.
 var mysqlNumber = regexp.MustCompile(`(?i)\berror (\d{4})\b`)
 
 // classifyMySQL returns the meaning of an error of MySQL or MariaDB, by its number.
@@ -70,9 +71,10 @@ func classifyMySQL(err error) errorKind {
 }
 
 // mysqlSession reads the name of the server, two settings on which durability depends,
-// and a description of a state of the session in which the store must not write. Its LIMIT
-// overrides sql_select_limit=0, which would return no row. It reads sync_binlog because
-// InnoDB, when it starts, rolls back transactions that are not in the binary log.
+// and a description of a state of the session in which the store must not write, or an
+// empty text. The second setting is sync_binlog, or 1 if there is no binary log. It matters
+// because InnoDB, when it starts, rolls back transactions that are not in the binary log.
+// The LIMIT overrides sql_select_limit=0, which would return no row.
 const mysqlSession = `SELECT CONCAT(@@hostname, ':', @@port), @@GLOBAL.innodb_flush_log_at_trx_commit,
   CASE WHEN @@GLOBAL.log_bin THEN @@GLOBAL.sync_binlog ELSE 1 END, CASE
     WHEN NOT @@SESSION.autocommit THEN 'autocommit=0, under which nothing that the store writes is committed'
@@ -104,11 +106,14 @@ func inspectMySQL(ctx context.Context, on timedConn, t tableName) (found session
 	return found, err
 }
 
-// mysqlDirt returns the state of the session in which the store must not write, or nil.
-// If setting is not empty, it describes that state. An open transaction cannot be read
-// from a variable, so mysqlDirt sets the isolation level, which fails within a
-// transaction. Outside a transaction the level applies only to the next transaction. It
-// also checks that no temporary table hides the real table.
+// mysqlDirt returns the reason why the store must not write in the session, or nil. The
+// caller has read setting, which is empty or describes such a reason, for example
+// autocommit=0.
+//
+// An open transaction cannot be read from a variable, so mysqlDirt sets the isolation
+// level, which fails within a transaction. Outside a transaction the level applies only to
+// the next transaction. Once the table is known, mysqlDirt also checks that no temporary
+// table hides it.
 func mysqlDirt(ctx context.Context, on timedConn, t tableName, setting string) (dirt, err error) {
 	if setting != "" {
 		return fmt.Errorf("%w has %s: remove it from the program, the DSN or the server's settings", errDirty, setting), nil
@@ -129,8 +134,8 @@ func isTemporary(ctx context.Context, on timedConn, t tableName) (bool, error) {
 	return strings.HasPrefix(ddl, "CREATE TEMPORARY "), err
 }
 
-// mysqlDDL returns the statement that creates the table, or the view in its place. It is
-// in the second column of the result.
+// mysqlDDL returns the statement that creates the table, or the view in its place. SHOW
+// CREATE TABLE returns the statement in its second column.
 func mysqlDDL(ctx context.Context, on timedConn, t tableName) (ddl string, err error) {
 	err = on.queryRow(ctx, "SHOW CREATE TABLE "+t.quoted, new(string), &ddl)
 	return ddl, err
@@ -141,23 +146,26 @@ func mysqlDDL(ctx context.Context, on timedConn, t tableName) (ddl string, err e
 func isClustered(ctx context.Context, on timedConn) (bool, error) {
 	var value string
 	err := on.queryRow(ctx, "SHOW GLOBAL VARIABLES LIKE 'wsrep\\_on'", new(string), &value)
-	if errors.Is(err, sql.ErrNoRows) {
+	if errors.Is(err, sql.ErrNoRows) { // a server without Galera does not have the variable
 		return false, nil
 	}
 	return strings.EqualFold(value, "ON"), err
 }
 
-// otherTableMySQL returns the databases for the field otherTable of [dialect]. It trusts
-// the database with which the session was opened, because it is in the program's DSN. If
-// the session has changed its database since, any user of the connection may have chosen
-// it.
+// otherTableMySQL returns here, the session's database, in which CREATE TABLE would create
+// the table, and other, a different database that already has a table of this name with
+// records.
+//
+// If the session still has the database with which it was opened, other is empty, because
+// the program has chosen this database by its DSN. If the session has changed its database
+// since, as Com_change_db counts, any user of the connection may have done so.
 func otherTableMySQL(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error) {
 	if err = on.QueryRowContext(ctx, "SELECT COALESCE(DATABASE(), '')").Scan(&here); err != nil {
 		return "", "", err
 	}
 	var changes int
 	err = on.QueryRowContext(ctx, "SHOW SESSION STATUS LIKE 'Com\\_change\\_db'").Scan(new(string), &changes)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && changes == 0 {
+	if errors.Is(err, sql.ErrNoRows) || err == nil && changes == 0 { // the server has no such counter, or it is 0
 		return here, "", nil
 	}
 	if err != nil {
@@ -170,8 +178,12 @@ func otherTableMySQL(ctx context.Context, d *dialect, on execer, name string) (h
 	return here, other, err
 }
 
-// mysqlColumns reads the columns. It does not count CHAR and BINARY as text, because
-// their values lose or gain characters at the end.
+// mysqlColumns reads the nine values of each column that readColumns expects: the name, the
+// type as written, the type, size and scale for holds, and the fields exact, pads, nullable
+// and generated of a [column]. CHAR and BINARY do not count as text, because their values
+// lose or gain characters at the end. A column is exact if it is signed and has a collation
+// that ends with _bin, or no collation. A collation pads unless it is one of the _nopad_bin
+// collations or utf8mb4_0900_bin.
 const mysqlColumns = `SELECT LOWER(COLUMN_NAME), CONCAT(COLUMN_TYPE, COALESCE(CONCAT(' with the collation ', COLLATION_NAME), '')),
   CASE WHEN LOWER(DATA_TYPE) = 'int' THEN 'integer'
     WHEN LOWER(DATA_TYPE) LIKE 'var%' OR LOWER(DATA_TYPE) LIKE '%text' OR LOWER(DATA_TYPE) LIKE '%blob' THEN 'text' ELSE LOWER(DATA_TYPE) END,
@@ -182,8 +194,12 @@ const mysqlColumns = `SELECT LOWER(COLUMN_NAME), CONCAT(COLUMN_TYPE, COALESCE(CO
 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?` + noLimit
 
 // mysqlParts reads the kind, schema and engine of the table, its unique indexes over
-// both key columns, and the triggers that run before a row is written. The listed
-// engines enforce a unique key, whether or not they can forget writes.
+// both key columns, and the triggers that run before a row is written. The rows are as
+// readParts expects them: the first column is 'table', 'key', 'forgets' or 'flaw'.
+//
+// HAVING selects the unique indexes with exactly two columns, namespace and worker_id. The
+// engines that are listed for the flaw "keeps no key" enforce a unique key, whether or not
+// they can forget writes.
 //
 // It does not find the triggers if the account lacks the right TRIGGER. It converts
 // names to utf8mb4, because on MySQL they have different collations, which a UNION
@@ -210,16 +226,18 @@ FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = COALESCE(?, DATABAS
   AND ACTION_TIMING = 'BEFORE' AND EVENT_MANIPULATION <> 'DELETE'` + noLimit
 
 // mysqlShape reads the columns and parts of the table, whether a temporary table hides
-// it, and whether the server is a node of a Galera cluster. The arguments of mysqlParts
-// are, in each part, the texts that it puts into a fix, and then the schema and table. The
-// fix of a trigger gets beforeName, the quoted name up to the name of the table, to which
-// the query appends the name of the trigger.
+// it, and whether the server is a node of a Galera cluster.
 func mysqlShape(ctx context.Context, conn *sql.Conn, t tableName) (found shape, err error) {
-	schema := sql.NullString{String: t.schema, Valid: t.schema != ""}
-	table, beforeName := []any{schema, t.name}, strings.TrimSuffix(t.quoted, t.name+"`")
+	// Without a schema, NULL makes the queries use the session's database.
+	table := []any{sql.NullString{String: t.schema, Valid: t.schema != ""}, t.name}
 	if err = found.readColumns(ctx, conn, mysqlColumns, table...); err != nil {
 		return found, err
 	}
+	// The arguments of mysqlParts are, for each SELECT, the texts that it puts into a fix,
+	// and then the schema and table. In DROP TRIGGER, the name of a trigger takes the place
+	// of the table's name, so the SELECT appends it to beforeName, which is the beginning of
+	// the quoted name, for example `shop`.` of `shop`.`snowflake_workers`.
+	beforeName := strings.TrimSuffix(t.quoted, t.name+"`")
 	args := slices.Concat(table, table, []any{t.quoted, t.quoted}, table, []any{t.quoted}, table, []any{beforeName}, table)
 	if err = found.readParts(ctx, conn, mysqlParts, args...); err != nil || found.kind != "" {
 		return found, err

@@ -40,8 +40,10 @@ func NewDB(db *sql.DB, dialect string, opts ...Option) lease.Store {
 	})
 }
 
-// newStore returns a store for the dialect of that name. It calls pool, which returns
-// the pool of the caller's handle, only if the options have not set a pool.
+// newStore returns a store for the dialect of that name, "sqlite", "mysql" or "postgres".
+// It calls pool, which returns the pool of the caller's handle, only if WithPool has not
+// set another pool. Its callers have no error result, so after an error it returns a
+// store whose calls all return this error.
 func newStore(dialect string, opts []Option, pool func() (*sql.DB, error)) lease.Store {
 	cfg, err := configure(opts)
 	if err == nil && cfg.pool == nil {
@@ -76,9 +78,9 @@ func checkOpened(db *gorm.DB) error {
 	return nil
 }
 
-// poolOf returns the pool that db was opened with. It ignores the pool in db's
-// statement, which can be a replica after dbresolver.Read, or a random source after
-// dbresolver.Write.
+// poolOf returns the pool that db was opened with, also if GORM has wrapped it, for example
+// to prepare statements. It ignores the pool in db's statement, which can be a replica
+// after dbresolver.Read, or a random source after dbresolver.Write.
 func poolOf(db *gorm.DB) (*sql.DB, error) {
 	pool, _ := db.Config.ConnPool.(*sql.DB)
 	if connector, ok := db.Config.ConnPool.(gorm.GetDBConnector); ok { // for example *gorm.PreparedStmtDB
@@ -93,14 +95,16 @@ func poolOf(db *gorm.DB) (*sql.DB, error) {
 	return nil, fmt.Errorf("sqllease: the pool of db is a %T: want a *sql.DB or a gorm.GetDBConnector that returns one", db.Config.ConnPool)
 }
 
-// isTransaction reports whether the pool of a GORM handle is in fact a transaction, since
-// only a transaction can be committed.
+// isTransaction reports whether the pool of a GORM handle is in fact a transaction, which
+// GORM puts in the pool's place after Begin. Of the two, only a transaction has the method
+// Commit.
 func isTransaction(pool gorm.ConnPool) bool {
 	_, ok := pool.(gorm.TxCommitter)
 	return ok
 }
 
-// failingStore is a store whose calls all return an error of New.
+// A failingStore is a store whose calls all return err, an error about the arguments of
+// New, because New itself does not return an error.
 type failingStore struct{ err error }
 
 func (r failingStore) Load(context.Context) (map[int]lease.Record, error) { return nil, r.err }

@@ -14,8 +14,8 @@ const (
 	defaultNamespace = "default"
 	defaultTable     = "snowflake_workers"
 
-	// maxIdentifier is PostgreSQL's limit, which cuts longer names without an error.
-	// MySQL's limit is 64.
+	// maxIdentifier is the largest length of the name of a table in PostgreSQL, which cuts
+	// longer names without an error. MySQL's limit is 64.
 	maxIdentifier = 63
 	maxNamespace  = 64  // characters
 	maxOwner      = 128 // characters, as lease.Record documents

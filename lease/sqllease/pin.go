@@ -11,8 +11,8 @@ type pin struct {
 	busy chan struct{} // held while the driver uses the connection
 }
 
-// use calls f with the connection. It waits until an earlier call, from which its caller
-// may have turned away because its context had ended, is done with the connection.
+// use calls f with the connection. It first waits until an earlier call is done with the
+// connection, because a driver may still use it after the context of that call has ended.
 func (p *pin) use(ctx context.Context, f func(*sql.Conn) error) error {
 	select {
 	case p.busy <- struct{}{}:
@@ -23,8 +23,9 @@ func (p *pin) use(ctx context.Context, f func(*sql.Conn) error) error {
 	}
 }
 
-// release returns the connection to the pool. It does not wait for a call that its caller
-// has abandoned. In that case the pool gets the connection back once the driver is done.
+// release returns the connection to the pool. If an earlier call, whose context has ended,
+// still uses the connection, release does not wait. The pool then gets the connection back
+// once the driver is done.
 func (p *pin) release() {
 	select {
 	case p.busy <- struct{}{}:

@@ -14,9 +14,10 @@ const (
 	// apply while all connections of the pool are in use.
 	openTimeout = 5 * time.Second
 
-	// maxPlaces is the largest number of places in the pool's queue for one call.
-	// queueSteps divides the time of a call into steps, after each of which the call
-	// doubles its places. It reaches maxPlaces after seven steps, a ninth of its time.
+	// maxPlaces is the largest number of places that one call takes in the pool's queue for
+	// a connection. queueSteps divides the time of a call into steps, after each of which
+	// the call doubles its places. It reaches maxPlaces after seven steps, a ninth of its
+	// time.
 	maxPlaces  = 128
 	queueSteps = 64
 
@@ -25,19 +26,22 @@ const (
 	maxFurtherPlaces = 2048
 )
 
-// furtherPlaces counts the places of all calls on each pool, beyond the first place of each
-// call. The count belongs to the pool and not to the store, because many leases may each
-// have a store of their own on the same pool. It does not belong to the process, because
-// the calls on a busy pool would then leave no places to the calls on another pool.
+// furtherPlaces counts, for each pool, the places in its queue that calls have beyond the
+// first place of each call. The count belongs to the pool and not to the store, because many
+// leases may each have a store of their own on the same pool. It does not belong to the
+// process, because the calls on a busy pool would then leave no places to the calls on
+// another pool.
 var furtherPlaces = placeCounts{of: map[*sql.DB]int{}}
 
-// placeCounts has a count for each pool on which calls have further places.
+// A placeCounts holds the number of further places on each pool. A pool without such places
+// is not in the map.
 type placeCounts struct {
 	mu sync.Mutex
 	of map[*sql.DB]int
 }
 
-// take counts up to n more places of the pool, and returns how many it has counted.
+// take adds n to the count of the pool, or less if the count would exceed maxFurtherPlaces.
+// It returns how many places it has added.
 func (c *placeCounts) take(pool *sql.DB, n int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,7 +50,7 @@ func (c *placeCounts) take(pool *sql.DB, n int) int {
 	return n
 }
 
-// giveBack takes n places of the pool off its count.
+// giveBack subtracts n from the count of the pool.
 func (c *placeCounts) giveBack(pool *sql.DB, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,10 +62,10 @@ func (c *placeCounts) giveBack(pool *sql.DB, n int) {
 // errSlow is the error of a connection that the server has not accepted in openTimeout.
 var errSlow = fmt.Errorf("no connection within %v: the server is slow or cannot be reached", openTimeout)
 
-// openConn waits for a connection. While all connections of the pool are in use it waits
-// until ctx ends, because it depends on the program. Otherwise it waits for the server
-// for openTimeout at most, because in a network that drops all packets a dial would
-// hang for minutes after the network works again.
+// openConn waits for a connection of the pool. While all connections of the pool are in use
+// it waits until ctx ends, because the program decides when it returns one. Otherwise it
+// waits for the server, for openTimeout at most, because in a network that drops all packets
+// a dial would hang for minutes after the network works again.
 func (s *store) openConn(ctx context.Context) (*sql.Conn, error) {
 	if !s.allInUse() {
 		brief, cancel := context.WithTimeout(ctx, openTimeout)
@@ -112,8 +116,8 @@ func (s *store) queueForConn(ctx context.Context) (*sql.Conn, error) {
 	}
 }
 
-// queueStep returns the time after which queueForConn doubles its places, a part of the
-// time that is left until the deadline.
+// queueStep returns the time after which queueForConn doubles its places, which is 1/64 of
+// the time until the deadline of ctx.
 func queueStep(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -128,9 +132,9 @@ type connResult struct {
 	err  error
 }
 
-// waitInQueue takes one place of the queue, and sends the connection that it gets to
-// answers. If ctx has ended, because the call has got a connection in another place,
-// waitInQueue returns its own connection to the pool.
+// waitInQueue starts a goroutine that takes one place of the queue, and sends the connection
+// that it gets to answers. If ctx has ended, because the call has got a connection in
+// another place, the goroutine returns its own connection to the pool.
 func (s *store) waitInQueue(ctx context.Context, answers chan<- connResult) {
 	go func() {
 		conn, err := s.pool.Conn(ctx)

@@ -8,20 +8,24 @@ import (
 	"log/slog"
 )
 
-// durableSQL makes the commit of its own statement wait for the disk even if the session
-// has synchronous_commit=off, under which a crash loses acknowledged writes. PostgreSQL
-// evaluates it before it writes the first row, because the statement's condition
-// depends on it.
+// durableSQL begins a statement. It makes the commit of this statement wait for the disk
+// even if the session has synchronous_commit=off, under which a crash loses acknowledged
+// writes. The last argument of set_config, true, limits the change to the statement's
+// transaction. PostgreSQL evaluates durableSQL before it writes the first row, because the
+// statement's condition depends on it.
 const durableSQL = "WITH durable AS (SELECT set_config('synchronous_commit', 'on', true) AS is) "
 
-// getPostgres looks each key up separately. With a condition on a list of keys,
-// PostgreSQL may compare the list with every row of the namespace. It would use a plan
-// that was made while there were few rows and is kept with the prepared statement.
+// getPostgres reads the records of some keys. $1 is the namespace, and $2 has the keys as a
+// text, for example "3,17". It looks each key up separately. With a condition on a list of
+// keys, PostgreSQL may compare the list with every row of the namespace, because it may use
+// a plan that was made while there were few rows and is kept with the prepared statement.
+// LIMIT 2 is enough to notice a second row of a key, which is an error.
 const getPostgres = selectSQL + `(unnest(CAST(string_to_array(CAST($2 AS text), ',') AS bigint[])) AS wanted(key)
   CROSS JOIN LATERAL (SELECT * FROM %s WHERE namespace = $1 AND worker_id = wanted.key LIMIT 2) AS records) ON true`
 
-// The collation "C" compares bytes. An index under it does not depend on the version of
-// the operating system.
+// postgresDialect is the dialect of PostgreSQL. Its text columns have the collation "C",
+// which compares bytes. An index under it does not depend on the version of the operating
+// system.
 var postgresDialect = &dialect{
 	name:  "postgres",
 	quote: `"`,
@@ -46,7 +50,9 @@ WHERE durable.is = 'on' AND namespace = $3 AND worker_id = $4 AND bound = $5 AND
 	alter: "ALTER TABLE %[1]s ALTER COLUMN %[2]s TYPE %[3]s USING CAST(%[2]s AS %[4]s), ALTER COLUMN %[2]s SET NOT NULL",
 }
 
-// sqlState returns the SQLSTATE of an error of PostgreSQL, or "" for other errors.
+// sqlState returns the SQLSTATE of an error of PostgreSQL, for example "42P01", or "" for
+// other errors. The errors of pgx and lib/pq have a method for it, so this package does not
+// import them.
 func sqlState(err error) string {
 	var state interface{ SQLState() string }
 	if !errors.As(err, &state) {
@@ -84,9 +90,10 @@ func classifyPostgres(err error) errorKind {
 }
 
 // inspectPostgres reads two settings of the server, and finds out whether a transaction is
-// open on the connection. If so, transaction_timestamp returns the time of its beginning for
-// both statements. Otherwise each statement is a transaction of its own. Since version 5.9,
-// pgx itself closes a connection with an open transaction; other drivers do not.
+// open on the connection. For this it compares transaction_timestamp in two statements. The
+// times are equal in an open transaction, and differ if each statement is a transaction of
+// its own. Since version 5.9, pgx itself closes a connection with an open transaction; other
+// drivers do not.
 func inspectPostgres(ctx context.Context, on timedConn, _ tableName) (found session, err error) {
 	const began = "CAST(transaction_timestamp() AS text)"
 	var fsync, pages, first, second string
@@ -106,13 +113,14 @@ func inspectPostgres(ctx context.Context, on timedConn, _ tableName) (found sess
 	return found, err
 }
 
-// otherTablePostgres returns the schemas for the field otherTable of [dialect]. It trusts a
-// search_path that the program has set in its DSN, because different schemas of one
-// database may belong to different applications.
+// otherTablePostgres returns here, the schema in which CREATE TABLE would create the table,
+// and other, a different schema that already has a table of this name with records. If the
+// program has set search_path in its DSN, other is empty, because the program has chosen
+// its schema, and the other schemas may belong to other applications.
 func otherTablePostgres(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error) {
 	var source string
 	err = on.QueryRowContext(ctx, "SELECT COALESCE(CAST(current_schema() AS text), ''), source FROM pg_settings WHERE name = 'search_path'").Scan(&here, &source)
-	if err != nil || here == "" || source == "client" {
+	if err != nil || here == "" || source == "client" { // "client" means that the DSN has set it
 		return here, "", err
 	}
 	others, err := queryTexts(ctx, on, `SELECT CAST(n.nspname AS text) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
@@ -124,9 +132,11 @@ WHERE relname = $1 AND relkind IN ('r', 'p') AND relpersistence <> 't' AND n.nsp
 	return here, other, err
 }
 
-// postgresColumns reads the four columns. A domain counts as the type that it is based
-// on. The type bytea does not count as text, because a driver may send text for it,
-// with escapes.
+// postgresColumns reads the nine values of each column that readColumns expects: the name,
+// the type as written, the type, size and scale for holds, and the fields exact, pads,
+// nullable and generated of a [column]. It finds size and scale in the text of the type, for
+// example 19 and 0 in numeric(19,0). A domain counts as the type that it is based on. The
+// type bytea does not count as text, because a driver may send text for it, with escapes.
 const postgresColumns = `SELECT CAST(attname AS text), format_type(atttypid, atttypmod) || COALESCE(' with the nondeterministic collation ' || collname, ''),
   CASE plain WHEN 'character varying' THEN 'text' WHEN 'numeric' THEN 'decimal' ELSE plain END,
   COALESCE(CAST(substring(sized FROM '[(]([0-9]+)') AS bigint), 2147483647), COALESCE(CAST(substring(sized FROM ',(-?[0-9]+)') AS bigint), 0),
@@ -140,10 +150,13 @@ WHERE attrelid = to_regclass(CAST($1 AS text)) AND attname IN ('namespace', 'wor
 
 // postgresParts reads everything except columns that could let a compare-and-swap
 // succeed twice, or make a write vanish: the kind of the relation, its unique indexes
-// over both key columns, rules, triggers and row security.
+// over both key columns, rules, triggers and row security. The rows are as readParts expects
+// them: the first column is 'table', 'key', 'forgets' or 'flaw'.
 //
-// In pg_trigger.tgtype, 1 is FOR EACH ROW, 2 BEFORE, 4 INSERT and 16 UPDATE. Rules and
-// triggers that are enabled only for replicas do not affect the store.
+// In pg_trigger.tgtype, 1 is FOR EACH ROW, 2 BEFORE, 4 INSERT and 16 UPDATE, so "& 3 = 3"
+// selects triggers BEFORE ... FOR EACH ROW, and "& 20" those of INSERT or UPDATE. Rules and
+// triggers that are enabled as 'O' or 'A' run in ordinary sessions. The others, which are
+// disabled or run only on replicas, do not affect the store.
 const postgresParts = `WITH t AS (SELECT *, CAST($1 AS text) AS quoted FROM pg_class WHERE oid = to_regclass(CAST($1 AS text)))
 SELECT 'table', CASE
     WHEN relkind = 'v' THEN 'a view'
@@ -182,7 +195,7 @@ UNION ALL
 SELECT 'flaw', 'row level security can hide rows from this user', 'all rows', 'ALTER TABLE ' || quoted || ' DISABLE ROW LEVEL SECURITY'
 FROM t WHERE row_security_active(t.oid)`
 
-// postgresShape reads the shape of the table.
+// postgresShape reads the columns of the table, its kind, and its keys, rules and triggers.
 func postgresShape(ctx context.Context, conn *sql.Conn, t tableName) (found shape, err error) {
 	if err = found.readColumns(ctx, conn, postgresColumns, t.quoted); err == nil {
 		err = found.readParts(ctx, conn, postgresParts, t.quoted)

@@ -20,8 +20,9 @@ type timedConn struct {
 	limit time.Duration // for each statement
 }
 
-// queryRow scans the first row of the statement's result into dest. It ignores columns
-// beyond dest. No row is [sql.ErrNoRows].
+// queryRow scans the first row of the statement's result into dest. Without a row, it
+// returns [sql.ErrNoRows]. It ignores columns beyond dest, because SHOW CREATE TABLE returns
+// more columns for a view than for a table.
 func (c timedConn) queryRow(ctx context.Context, statement string, dest ...any) error {
 	return c.withLimit(ctx, statement, func(ctx context.Context) error {
 		rows, err := c.conn.QueryContext(ctx, statement)
@@ -49,7 +50,7 @@ func (c timedConn) queryRow(ctx context.Context, statement string, dest ...any) 
 	})
 }
 
-// exec executes a statement without a result.
+// exec executes a statement that returns no rows.
 func (c timedConn) exec(ctx context.Context, statement string) error {
 	return c.withLimit(ctx, statement, func(ctx context.Context) error {
 		_, err := c.conn.ExecContext(ctx, statement)
@@ -57,8 +58,8 @@ func (c timedConn) exec(ctx context.Context, statement string) error {
 	})
 }
 
-// withLimit calls f, which sends the statement, with the time limit. If the time runs out,
-// the error names the statement.
+// withLimit calls f, which sends the statement, with a context that ends after c.limit. If
+// the time runs out, the error names the statement.
 func (c timedConn) withLimit(ctx context.Context, statement string, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()

@@ -23,7 +23,7 @@ func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time
 		statement, args := s.selection(t, keys)
 		err = s.attempt(ctx, func(conn *sql.Conn) error {
 			return s.synchronously(ctx, conn, func() error {
-				r.records = map[int]lease.Record{}
+				r.records = map[int]lease.Record{} // a repeated attempt reads all rows again
 				return eachRow(ctx, conn, statement, args, func(rows *sql.Rows) error { return s.scan(rows, &r) })
 			})
 		})
@@ -32,15 +32,15 @@ func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time
 	return r.records, r.time, err
 }
 
-// A reading is the result of one statement that reads records and the clock.
+// A reading is the result of one statement that reads records and the server's clock.
 type reading struct {
-	records map[int]lease.Record
-	time    time.Time
+	records map[int]lease.Record // by worker
+	time    time.Time            // zero if the database has no clock
 }
 
-// selection returns the statement that reads the records of these keys, or of all
-// workers if keys is empty. It ends with a LIMIT, because on MySQL a session can have a
-// default limit.
+// selection returns the statement that reads the records of these keys, which are worker
+// IDs or layoutKey, or all records if keys is empty. It ends with a LIMIT, because on MySQL
+// a session can have a default limit.
 func (s *store) selection(t tableName, keys []int) (statement string, args []any) {
 	list := strings.ReplaceAll(strings.Trim(fmt.Sprint(keys), "[]"), " ", ",") // for example "3,17"
 	statement, args = s.dialect().readStatement(s.dialect().load, t), []any{s.namespace}
@@ -48,15 +48,16 @@ func (s *store) selection(t tableName, keys []int) (statement string, args []any
 	case len(keys) == 0: // all workers
 	case s.dialect().get == "":
 		statement += " AND worker_id IN (" + list + ")"
-	default:
+	default: // PostgreSQL has a statement of its own for keys
 		statement, args = s.dialect().readStatement(s.dialect().get, t), append(args, list)
 	}
 	return statement + noLimit, args
 }
 
-// scan adds a row to the reading. A row without a worker, which is returned if there is
-// no record, only contains the clock and whether the server is a standby. scan returns an
-// error if the server is a standby, whose records may be old, or if the row is invalid.
+// scan adds a row to the reading. Each row contains a record, the server's clock and whether
+// the server is a standby. If there is no record, the statement returns one row, whose
+// worker is NULL. scan returns an error if the server is a standby, whose records may be
+// old, or if the row is invalid.
 func (s *store) scan(rows *sql.Rows, r *reading) error {
 	var worker, bound, clock sql.NullInt64
 	var owner sql.NullString
@@ -81,11 +82,13 @@ func (s *store) scan(rows *sql.Rows, r *reading) error {
 	return nil
 }
 
-// layoutKey is the lowest key of a record. The lease stores its layout under it.
+// layoutKey is the key of the record that describes the layout of the IDs. All other keys
+// are worker IDs, so it is the lowest key.
 const layoutKey = -1
 
-// checkWorker returns an error for a second record of a worker, which the table's key
-// should have prevented, and for a worker number that no store has written.
+// checkWorker returns an error for a second record of a worker, which the table's unique
+// key should have prevented, and for a worker that no store can have written, because it is
+// below layoutKey or does not fit into 32 bits. records are the records read so far.
 func (s *store) checkWorker(records map[int]lease.Record, worker int) error {
 	if _, twice := records[worker]; twice {
 		return s.tableError(Flaw{

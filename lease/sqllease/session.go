@@ -7,9 +7,9 @@ import (
 
 // A session is the state of a connection, as an inspection has found it.
 type session struct {
-	server   string // name of the server; empty if the dialect does not read it
-	dirt     error  // why the store must not write on the connection; nil if it may
-	findings []finding
+	server   string    // name of the server; empty if the dialect does not read it
+	dirt     error     // why the store must not write on the connection; nil if it may
+	findings []finding // settings under which the database can forget writes
 }
 
 // A finding is a setting under which the database can forget writes.

@@ -12,34 +12,36 @@ import (
 // FULL a power failure may bring the journal back.
 const synchronousExtra = 3
 
-// durably calls write so that its commit is on disk when it returns. Only SQLite needs
-// this; the other databases get the same by their statements or settings.
+// durably calls write so that its commit is on disk when it returns. On SQLite it raises
+// PRAGMA synchronous to EXTRA during the call. The other databases get the same by their
+// statements or settings. With AllowVolatile, the caller accepts that commits may be lost.
 func (s *store) durably(ctx context.Context, conn *sql.Conn, t tableName, write func() error) error {
 	if s.dialect() != sqliteDialect || s.volatile {
 		return write()
 	}
-	pragma := `PRAGMA "` + t.schema + `".synchronous`
+	pragma := `PRAGMA "` + t.schema + `".synchronous` // each attached file has its own setting
 	extra := func(level int) int { return max(level, synchronousExtra) }
 	return withSetting(ctx, conn, pragma, pragma+" = %d", extra, write)
 }
 
-// waitForAll is a value of wsrep_sync_wait, whose bits are reads, UPDATE with DELETE, and
-// INSERT with REPLACE. It makes all of these statements wait until their node of a Galera
-// cluster has applied the writes that other nodes have acknowledged.
+// waitForAll is a value of wsrep_sync_wait, whose bits are reads (1), UPDATE and DELETE (2),
+// and INSERT and REPLACE (4). It makes all of these statements wait until their node of a
+// Galera cluster has applied the writes that other nodes have acknowledged.
 const waitForAll = 1 | 2 | 4
 
-// synchronously calls f so that its statements see every acknowledged write. On a
-// Galera cluster, a lagging read would look like a store that has forgotten.
+// synchronously calls f so that its statements see every acknowledged write. Only a node of
+// a Galera cluster needs a setting for this. A read that does not see the latest writes
+// would look like a store that has forgotten them.
 func (s *store) synchronously(ctx context.Context, conn *sql.Conn, f func() error) error {
 	if !s.clustered.Load() {
 		return f()
 	}
-	all := func(wait int) int { return wait | waitForAll }
+	all := func(wait int) int { return wait | waitForAll } // keeps bits that the program has set
 	return withSetting(ctx, conn, "SELECT @@SESSION.wsrep_sync_wait", "SET SESSION wsrep_sync_wait = %d", all, f)
 }
 
-// withSetting calls f while a setting of the connection has another value. The statement
-// get reads the setting, change returns the value for f, and the statement set, in which
+// withSetting calls f while a setting of the connection has the value that change returns
+// for its present value. The statement get reads the setting, and the statement set, in which
 // %d is the value, sets it. Afterwards withSetting restores the setting, even if ctx has
 // ended, because the connection belongs to the application's pool. If it cannot, it closes
 // the connection.

@@ -35,7 +35,7 @@ func (e *TableError) Error() string {
 type shape struct {
 	schema  string // in which the table was found
 	kind    string // for example aView; empty for a plain table
-	fix     string // SQL that replaces this kind; empty for the default, rebuild
+	fix     string // SQL for an error about this kind; empty for the SQL of rebuild
 	columns map[string]column
 	keys    []uniqueKey
 	flaws   []Flaw // flaws that are not in columns or keys
@@ -53,19 +53,19 @@ const (
 // A column is the description of a column of the table in the catalog.
 type column struct {
 	typ       string // the type as the database writes it
-	exact     bool   // it holds all values of the store, and compares them byte by byte
-	pads      bool   // it ignores blanks at the end in comparisons
+	exact     bool   // whether it holds all values of the store, and compares them byte by byte
+	pads      bool   // whether it ignores blanks at the end in comparisons
 	nullable  bool
 	generated bool
 }
 
-// A uniqueKey is a unique index over namespace and worker_id alone. The defect is empty
-// if it is usable.
+// A uniqueKey is a unique index over namespace and worker_id alone. The defect, for example
+// "is partial", is empty if the index allows only one row of each worker.
 type uniqueKey struct{ name, defect string }
 
-// readColumns reads the columns from a query with nine columns: name, type as written,
-// type, size and scale as [holds] takes them, and the other fields of a [column] in
-// their order.
+// readColumns reads the columns of the table. The query returns a row for each of them, with
+// nine columns. These are the name, the type as the database writes it, the type, size and
+// scale as the parameters of [holds], and the fields exact, pads, nullable and generated.
 func (found *shape) readColumns(ctx context.Context, conn *sql.Conn, query string, args ...any) error {
 	found.columns = map[string]column{}
 	return eachRow(ctx, conn, query, args, func(rows *sql.Rows) error {
@@ -73,15 +73,15 @@ func (found *shape) readColumns(ctx context.Context, conn *sql.Conn, query strin
 		var size, scale int64
 		var c column
 		err := rows.Scan(&name, &c.typ, &typ, &size, &scale, &c.exact, &c.pads, &c.nullable, &c.generated)
-		c.exact = c.exact && holds(name, typ, size, scale)
+		c.exact = c.exact && holds(name, typ, size, scale) // the query knows only how values compare
 		found.columns[name] = c
 		return err
 	})
 }
 
-// readParts reads the rest of the shape. In each row of the query the first column names
-// a part of the shape, for example "key", and three more columns contain texts for it, such
-// as the name and the defect of a key.
+// readParts reads the parts of the shape that are not columns. In each row of the query, the
+// first column names the part, for example "key", and the next three contain its texts, such
+// as the name and the defect of a key, and an empty text.
 func (found *shape) readParts(ctx context.Context, conn *sql.Conn, query string, args ...any) error {
 	return eachRow(ctx, conn, query, args, func(rows *sql.Rows) error {
 		var part, text, second, third string
@@ -103,9 +103,10 @@ func (found *shape) readParts(ctx context.Context, conn *sql.Conn, query string,
 // sizes are the characters or digits of the longest value of each column.
 var sizes = map[string]int64{"namespace": maxNamespace, "worker_id": 10, "bound": 19, "owner": maxOwner}
 
-// holds reports whether a column of this type holds all values of the store. The type is
-// text, integer, bigint, decimal, or any other name, which does not hold them. The size
-// is in characters or digits, and the scale is the number of decimal places.
+// holds reports whether the column holds all values that the store writes to it, if it has
+// this type. The type is text, integer, bigint or decimal; a column of any other type does
+// not hold them. The size is in characters or digits, and the scale is the number of decimal
+// places. A bound needs more than the 32 bits of an integer.
 func holds(column, typ string, size, scale int64) bool {
 	number := column == "worker_id" || column == "bound"
 	switch typ {

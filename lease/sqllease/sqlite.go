@@ -75,23 +75,25 @@ func addKeySQLite(d *dialect, t tableName) string {
 		d.qualified(t.schema, t.name+"_key").quoted, d.qualified("", t.name).quoted)
 }
 
-// sqliteTable finds the table that a name means. A name without a schema means a
-// temporary table first, then a table of the main file, then a table of an attached
-// file.
+// sqliteTable finds the table that a name means. It returns a row as readParts expects it:
+// 'table', the kind, and the schema. A name without a schema means a temporary table first,
+// then a table of the main file, then a table of an attached file.
 const sqliteTable = `SELECT 'table', CASE WHEN schema = 'temp' THEN 'a temporary table' WHEN type = 'table' THEN '' ELSE 'a ' || type END, schema, ''
 FROM pragma_table_list
 WHERE name = ? COLLATE NOCASE AND (schema = ? COLLATE NOCASE OR ? = '') ORDER BY schema <> 'temp', schema <> 'main' LIMIT 1`
 
-// sqliteColumns reads the columns. It counts a column of the primary key as NOT NULL,
-// because the store never writes NULL. The size is the largest number, because SQLite
-// ignores the size in the name of a type. The query derives the type from SQLite's affinity
-// rules for names of types, because drivers read columns of other numeric types, such as
-// TIMESTAMP or BOOLEAN, as values that are not numbers.
+// sqliteColumns reads the nine values of each column that readColumns expects. It counts a
+// column of the primary key as NOT NULL, because the store never writes NULL. The size is
+// the largest number, because SQLite ignores the size in the name of a type. The query
+// derives the type from SQLite's affinity rules for names of types, because drivers read
+// columns of other numeric types, such as TIMESTAMP or BOOLEAN, as values that are not
+// numbers. A generated column has 2 or 3 as its value of hidden.
 //
 // A column compares byte by byte if it distinguishes texts that differ only in case, or
-// in a blank at the end. The catalog does not contain the collation. The query
-// therefore tests it with a compound SELECT, which compares by the collation of its
-// first part.
+// in a blank at the end. The catalog does not contain the collation. The query therefore
+// tests it with a UNION of the empty column with 'a', 'A' and 'a ', which compares by the
+// collation of its first part. All three texts remain only if the collation distinguishes
+// them.
 const sqliteColumns = `SELECT name, CASE WHEN exact THEN type ELSE type || ' with a collation other than BINARY' END, CASE
     WHEN upper(type) LIKE '%%INT%%' THEN 'bigint'
     WHEN upper(type) LIKE '%%CHAR%%' OR upper(type) LIKE '%%CLOB%%' OR upper(type) LIKE '%%TEXT%%' OR upper(type) LIKE '%%BLOB%%' OR type = '' THEN 'text'
@@ -103,7 +105,9 @@ FROM (SELECT lower(name) AS name, type, NOT ("notnull" OR pk) AS nullable, hidde
     ELSE true END AS exact
   FROM pragma_table_xinfo(?, ?))`
 
-// sqliteKeys reads the unique indexes over both key columns alone.
+// sqliteKeys reads the unique indexes over both key columns alone, as rows for readParts:
+// 'key', the name, and the defect. In pragma_index_xinfo, key is 0 for the columns that
+// SQLite appends to each index, such as the rowid.
 const sqliteKeys = `SELECT 'key', l.name, CASE
     WHEN l.partial THEN 'is partial'
     WHEN max(x.coll <> 'BINARY') THEN 'has a collation other than BINARY'
@@ -115,9 +119,9 @@ HAVING count(*) = 2 AND count(DISTINCT CASE WHEN lower(x.name) IN ('namespace', 
 // sqliteTriggers reads the names and the DDL of the table's triggers.
 const sqliteTriggers = `SELECT name, sql FROM %s.sqlite_master WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE`
 
-// sqliteShape reads the shape of the table. It first finds the schema of the table,
-// which the further queries need. It does not send these for a view or a temporary table,
-// which is refused in any case.
+// sqliteShape reads the columns of the table, its kind, and its keys and triggers. It first
+// finds the schema of the table, which the further queries need. It does not send these for
+// a view or a temporary table, which is refused in any case.
 func sqliteShape(ctx context.Context, conn *sql.Conn, t tableName) (found shape, err error) {
 	if err = found.readParts(ctx, conn, sqliteTable, t.name, t.schema, t.schema); err != nil || found.kind != "" {
 		return found, err
@@ -130,8 +134,9 @@ func sqliteShape(ctx context.Context, conn *sql.Conn, t tableName) (found shape,
 }
 
 // laterTrigger matches the DDL of a trigger that runs after a row is written, or for a
-// DELETE, which a store does not execute. A trigger without AFTER or BEFORE is a BEFORE
-// trigger.
+// DELETE, which a store does not execute, for example CREATE TRIGGER "log" AFTER UPDATE. The
+// first group matches the name in each form of quotes that SQLite accepts. A trigger without
+// AFTER or BEFORE is a BEFORE trigger.
 var laterTrigger = regexp.MustCompile(`(?is)^CREATE\s+TRIGGER\s+("(?:[^"]|"")*"|` + "`[^`]*`" + `|\[[^]]*\]|'[^']*'|\S+)\s+(AFTER|(BEFORE\s+)?DELETE)\b`)
 
 // readSQLiteTriggers adds a flaw for each trigger that runs before a row is written, because

@@ -12,12 +12,13 @@ const (
 	// probeSQL returns no row, and fails if the table or one of its columns is missing.
 	probeSQL = "SELECT namespace, worker_id, bound, owner FROM %s WHERE 1 = 0"
 
-	// loadSQL reads the records of a namespace. It lacks the placeholder of the namespace,
-	// which differs by database.
+	// loadSQL reads the records of a namespace. The dialect appends the placeholder of the
+	// namespace, which is ? or $1.
 	loadSQL = selectSQL + "%s ON namespace = "
 
-	// selectSQL reads records together with the state and the clock of the server. By
-	// its LEFT JOIN it returns a row for the server even if there is no record.
+	// selectSQL begins a statement that reads records together with the state and the clock
+	// of the server. By its LEFT JOIN the statement returns a row for the server even if
+	// there is no record. The table and the condition of the join follow it.
 	selectSQL = `SELECT worker_id, bound, owner, server.standby, server.clock
 FROM (SELECT %s AS standby, %s AS clock) AS server LEFT JOIN `
 
@@ -30,9 +31,10 @@ FROM (SELECT %s AS standby, %s AS clock) AS server LEFT JOIN `
 // noLimit overrides the default limit of a session, for statements that need all rows.
 const noLimit = " LIMIT 9223372036854775807"
 
-// readStatement returns a statement that reads records. It puts the dialect's standby and
-// clock expressions and the table into format, such as the dialect's load. 0 and NULL stand
-// for expressions that the dialect lacks.
+// readStatement returns a statement that reads records, for the dialect's load or get as
+// format. Into format it puts the SQL expressions for whether the server is a standby and
+// for its time, and the table. If the dialect lacks an expression, 0 means that the server
+// is no standby, and NULL that there is no clock.
 func (d *dialect) readStatement(format string, t tableName) string {
 	return fmt.Sprintf(format, cmp.Or(d.standby, "0"), cmp.Or(d.now, "NULL"), t.quoted)
 }
@@ -62,8 +64,8 @@ func (d *dialect) typeOf(column string) string {
 	return "INTEGER"
 }
 
-// withRecords returns the first of the schemas in which the table of that name has a
-// row, or "" if all are empty.
+// withRecords returns the first of the schemas in which the table of that name has a row.
+// It returns "" if all these tables are empty.
 func (d *dialect) withRecords(ctx context.Context, on execer, schemas []string, name string) (string, error) {
 	for _, schema := range schemas {
 		var one int

@@ -8,11 +8,12 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
-// A store sends its statements over connections of its pool. It does not use GORM,
-// because callbacks, plugins and settings of a session could change the statements.
+// A store keeps the records of leases as rows of one table. It sends its own statements
+// over connections of its pool. It does not use GORM, because callbacks, plugins and
+// settings of a session could change the statements.
 type store struct {
 	*shared
-	pin *pin // nil if the store uses any connection of the pool
+	pin *pin // the only connection of a store from Connect; nil for any connection of the pool
 }
 
 var (
@@ -25,20 +26,23 @@ var (
 // shared is the state that a store shares with the stores that [store.Connect] returns.
 type shared struct {
 	config
-	stores.Turns
-	chosen atomic.Pointer[dialect] // see the method dialect
-	table  tableName               // as the options name it
+	stores.Turns                         // limits how many claims of this process work at once
+	chosen       atomic.Pointer[dialect] // see the method dialect
+	table        tableName               // as the options name it
 
 	// ready is the table after it was created and checked at first use, with the schema
 	// in which it was found. The name alone could mean another table in a later
 	// session.
 	ready     atomic.Pointer[tableName]
-	clustered atomic.Bool   // whether the server is a node of a Galera cluster
-	gate      chan struct{} // held while the table is created and checked
+	clustered atomic.Bool // whether the server is a node of a Galera cluster
 
-	warned       sync.Map // texts that warnOnce has logged, as keys
-	mu           sync.Mutex
-	lastFindings map[string][]finding // last findings of each server
+	// gate has room for one value. The call that has sent it creates and checks the table,
+	// while others wait. A wait for a channel, unlike a mutex, can end with a context.
+	gate chan struct{}
+
+	warned       sync.Map             // texts that warnOnce has logged, as keys
+	mu           sync.Mutex           // protects lastFindings
+	lastFindings map[string][]finding // findings of the last inspection, by the server's name
 }
 
 // dialect returns the dialect that the caller has named or, once a connection has shown

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// onTable prepares the table and calls f with it. It returns soon after ctx has ended.
+// onTable returns the result of f, which it calls with the table, after it has created and
+// checked the table at first use. It returns soon after ctx has ended.
 func onTable[T any](ctx context.Context, s *store, f func(tableName) (T, error)) (T, error) {
 	return endWithContext(ctx, s, func() (none T, err error) {
 		t, err := s.prepare(ctx)
@@ -20,8 +21,8 @@ func onTable[T any](ctx context.Context, s *store, f func(tableName) (T, error))
 }
 
 // prepare returns the table. The first call creates it if it does not exist, and checks it
-// and the server's settings. If the table is dropped later, prepare does not create it
-// again, because an empty table would lease workers that are in use.
+// and the server's settings, while other calls wait. If the table is dropped later, prepare
+// does not create it again, because an empty table would lease workers that are in use.
 func (s *store) prepare(ctx context.Context) (tableName, error) {
 	// A store with a pin already holds a connection. It does not wait at the gate, because
 	// the call that has passed the gate may itself be waiting for that connection.
@@ -125,8 +126,9 @@ func (s *store) Check(ctx context.Context) error {
 	return err
 }
 
-// checkShape reads the shape of the table. It returns a [TableError] if a compare-and-swap
-// could succeed twice in the table.
+// checkShape reads the shape of the table, which is its columns, keys and triggers. It
+// returns a [TableError] if in such a table two processes could both acquire one worker, for
+// example because it has no unique key.
 func (s *store) checkShape(ctx context.Context, t tableName) (found shape, err error) {
 	err = s.attempt(ctx, func(conn *sql.Conn) (err error) {
 		found, err = s.dialect().shape(ctx, conn, t)

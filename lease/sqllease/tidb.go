@@ -15,7 +15,8 @@ const tidb = "TiDB"
 //
 // It writes in explicit pessimistic transactions. Outside of these, a statement commits
 // by the protocol that tidb_enable_1pc and tidb_enable_async_commit choose. With TiDB's
-// embedded storage, two UPDATEs of one value then both change a row.
+// embedded storage, two UPDATEs of one value then both change a row, so that two processes
+// would both acquire one worker.
 var tidbDialect = func() *dialect {
 	d := *mysqlDialect
 	d.begin = "BEGIN PESSIMISTIC"
@@ -28,8 +29,8 @@ var tidbDialect = func() *dialect {
 	return &d
 }()
 
-// tidbAborted matches the error of a commit that was rolled back, because of a conflict
-// or (8141) because the inserted row exists.
+// tidbAborted matches the error of a commit that was rolled back because of a conflict, or
+// because the inserted row exists. In the second case it captures the number 8141.
 var tidbAborted = regexp.MustCompile(`(?i)\berror (?:8002|8022|9007|(8141))\b`)
 
 // classifyTiDB returns the meaning of an error of TiDB. A COMMIT may fail with an error
@@ -66,8 +67,9 @@ func inspectTiDB(ctx context.Context, on timedConn, t tableName) (found session,
 	return found, err
 }
 
-// tidbShape adds to the shape of MySQL the properties that only TiDB has, and that only
-// the table's DDL shows.
+// tidbShape reads the shape of the table as on MySQL. It adds the properties that only TiDB
+// has, and that only the table's DDL shows: a global temporary table, rows that expire, and a
+// cached table.
 func tidbShape(ctx context.Context, conn *sql.Conn, t tableName) (shape, error) {
 	found, err := mysqlShape(ctx, conn, t)
 	if found.kind == temporary {

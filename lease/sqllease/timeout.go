@@ -30,8 +30,8 @@ func (e *slowError) brief() string {
 	return text
 }
 
-// asSlowError returns err. If ctx has ended, it wraps err in a slowError, with the
-// statement and the time since began.
+// asSlowError returns err, the error of a statement that was sent at the time began. If ctx
+// has ended, it wraps err in a slowError with the statement and the time since began.
 func asSlowError(ctx context.Context, statement string, began time.Time, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err
@@ -41,8 +41,8 @@ func asSlowError(ctx context.Context, statement string, began time.Time, err err
 
 // A waitError is the error of a call whose context has ended while it waited.
 type waitError struct {
-	text  string // what the call waited for
-	cause error  // of the context's end
+	text  string // why the call had to wait
+	cause error  // why the context has ended, by context.Cause
 }
 
 func (e *waitError) Error() string { return e.text + ": " + e.cause.Error() }

@@ -18,9 +18,10 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	return onTable(ctx, s, func(t tableName) (bool, error) { return s.write(ctx, t, worker, from, to) })
 }
 
-// checkStorable returns an error for values that a database might cut or clamp to the
-// column's size. It also refuses a write that changes nothing, because MySQL counts no
-// row for it, so that the answer would not show whether the write was made.
+// checkStorable returns an error for values that a database might cut to the column's size,
+// or replace by the column's largest value. It also refuses a write that changes nothing,
+// because MySQL counts no row for it, so that the answer would not show whether the write
+// was made.
 func checkStorable(worker int, from, to lease.Record) error {
 	if worker != int(int32(worker)) {
 		return fmt.Errorf("sqllease: worker %d is out of range: want 32 bits", worker)
@@ -36,8 +37,9 @@ func checkStorable(worker int, from, to lease.Record) error {
 
 // write replaces the record and reports whether the store has acknowledged the write.
 //
-// It repeats the statement only after errors that mean that it was not applied. A proxy
-// that sends a statement twice, and loses the first answer, turns success into false.
+// It repeats the statement only after errors that mean that it was not applied. A proxy may
+// send a statement twice and lose the first answer. The second statement then finds the new
+// record and changes no row, so that write returns false although the record was written.
 // The caller then reads its own new record, and must not count it as written either.
 func (s *store) write(ctx context.Context, t tableName, worker int, from, to lease.Record) (written bool, err error) {
 	err = s.attempt(ctx, func(conn *sql.Conn) error {
@@ -50,8 +52,8 @@ func (s *store) write(ctx context.Context, t tableName, worker int, from, to lea
 }
 
 // writeOn adds or replaces the record over the connection, and reports whether it has
-// changed a row. The zero record stands for a record that does not exist, so from a zero
-// record it first tries an INSERT.
+// changed a row. The zero record stands for a record that does not exist, so if from is the
+// zero record, it first tries an INSERT.
 func (s *store) writeOn(ctx context.Context, conn *sql.Conn, t tableName, worker int, from, to lease.Record) (bool, error) {
 	if from == (lease.Record{}) {
 		rows, err := s.apply(ctx, conn, fmt.Sprintf(s.dialect().insert, t.quoted), s.namespace, worker, to.Bound, to.Owner)
@@ -86,10 +88,12 @@ func (s *store) update(ctx context.Context, conn *sql.Conn, t tableName, worker 
 	return rows, err
 }
 
-// apply executes a write and returns the number of rows. If the dialect needs an
-// explicit transaction, it commits after a change of exactly one row, and the write
-// counts once the commit is acknowledged. Otherwise it rolls back, even if ctx has ended,
-// because the connection goes back to the pool.
+// apply executes a write and returns the number of rows that it has changed. Most databases
+// need no more than the statement.
+//
+// If the dialect needs an explicit transaction, as TiDB does, apply commits after a change
+// of exactly one row, and the write counts once the commit is acknowledged. Otherwise it
+// rolls back, even if ctx has ended, because the connection goes back to the pool.
 func (s *store) apply(ctx context.Context, conn *sql.Conn, statement string, args ...any) (rows int64, err error) {
 	begin := s.dialect().begin
 	if begin == "" {

@@ -40,13 +40,14 @@ func New(conn *zk.Conn, opts ...Option) lease.Store {
 	return s
 }
 
-// A store keeps each record as text in a node of its own, whose name is the worker.
+// A store keeps each record as text in a node of its own, whose name is the number of the
+// worker, for example /gormflake/default/7.
 type store struct {
 	stores.Server
 	conn   *zk.Conn
 	folder string   // path of the namespace
 	acl    []zk.ACL // of the nodes that the store creates
-	warn   func()   // on its first call, logs the warning that WithForceSync avoids
+	warn   func()   // at its first call, logs a warning unless WithForceSync was given
 }
 
 var _ lease.Store = (*store)(nil)
@@ -65,15 +66,15 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	})
 }
 
-// load reads all nodes of the namespace. It calls Sync first, because the server to which
-// the client is connected may lag behind the leader.
+// load reads all nodes of the namespace, and returns their records by worker. It calls Sync
+// first, because the server to which the client is connected may lag behind the leader.
 func (s *store) load(ctx context.Context) (map[int]lease.Record, error) {
 	s.warn()
 	if _, err := s.conn.Sync(s.folder); err != nil {
 		return nil, err
 	}
 	names, _, err := s.conn.Children(s.folder)
-	if errors.Is(err, zk.ErrNoNode) {
+	if errors.Is(err, zk.ErrNoNode) { // no record was ever written
 		return map[int]lease.Record{}, nil
 	}
 	if err != nil {
@@ -82,11 +83,13 @@ func (s *store) load(ctx context.Context) (map[int]lease.Record, error) {
 	return s.loadNodes(ctx, names)
 }
 
-// readers is how many nodes are read at a time. A server answers 16 requests hardly
-// later than one.
+// readers is how many nodes loadNodes reads at a time. A server takes hardly longer for 16
+// concurrent requests than for one.
 const readers = 16
 
-// loadNodes reads the nodes of these names in the folder of the namespace.
+// loadNodes reads the nodes of these names in the folder of the namespace, with several
+// goroutines. Goroutine i reads the names i, i+readers, i+2*readers and so on, and stops at its
+// first error.
 func (s *store) loadNodes(ctx context.Context, names []string) (map[int]lease.Record, error) {
 	var (
 		mu      sync.Mutex
@@ -117,17 +120,18 @@ func (s *store) loadNodes(ctx context.Context, names []string) (map[int]lease.Re
 	return records, errors.Join(errs...)
 }
 
-// swap writes to into the node if the node contains from. ZooKeeper compares only
+// swap writes to into the node if the node contains from, and reports whether it has written.
+// A missing node counts as a node that contains the absent record. ZooKeeper compares only
 // versions, so swap reads the node, and writes only if the node still has the version
 // that was read. If another process has written the node in between, swap starts again,
 // because the node may again contain from.
 //
 // The client sends each request only once, and returns an error if the connection breaks
-// before the reply. A write that was overtaken has therefore not happened, even if the
-// node contains its record.
+// before the reply. Therefore a write that the server refuses (see overtaken) has not happened,
+// even if the node contains its record.
 func (s *store) swap(ctx context.Context, path, from, to string) (bool, error) {
 	s.warn()
-	if _, err := s.conn.Sync(path); err != nil {
+	if _, err := s.conn.Sync(path); err != nil { // the server must not lag behind the leader
 		return false, err
 	}
 	for ctx.Err() == nil {
@@ -152,15 +156,15 @@ func (s *store) swap(ctx context.Context, path, from, to string) (bool, error) {
 	return false, context.Cause(ctx)
 }
 
-// overtaken reports whether err means that a write has not happened, because another
-// process has changed, created or deleted the node after it was read.
+// overtaken reports whether err, the error of a write, means that the write has not happened
+// because another process has changed, created or deleted the node since swap has read it.
 func overtaken(err error) bool {
 	return errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNodeExists) || errors.Is(err, zk.ErrNoNode)
 }
 
-// create creates the node, and its parents if they are missing.
+// create creates the node with the data, and its parents if they are missing.
 func (s *store) create(path, data string) error {
-	_, err := s.conn.Create(path, []byte(data), 0, s.acl)
+	_, err := s.conn.Create(path, []byte(data), 0, s.acl) // the flags 0 mean a persistent node
 	if !errors.Is(err, zk.ErrNoNode) {
 		return err
 	}
