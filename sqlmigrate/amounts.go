@@ -9,8 +9,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// volume returns rows and bytes in words, without the number that is unknown. A size of 0
-// is unknown, and so are 0 rows in a table with a size.
+// volume returns rows and bytes in words, for example "2,000 rows, 1.5 MB". It leaves out
+// a number that the database does not know. A size of 0 is unknown, and so are 0 rows in a
+// table with a size.
 func volume(rows, bytes int64) string {
 	switch {
 	case bytes == 0:
@@ -21,7 +22,7 @@ func volume(rows, bytes int64) string {
 	return engine.Count(rows, "row") + ", " + size(bytes)
 }
 
-// size returns bytes in a decimal unit, such as "1.5 MB".
+// size returns bytes in a decimal unit, for example "1.5 MB" or "999 bytes".
 func size(bytes int64) string {
 	value, unit := float64(bytes), 0
 	units := []string{"bytes", "kB", "MB", "GB", "TB", "PB", "EB"}
@@ -35,8 +36,8 @@ func size(bytes int64) string {
 	return significant(value) + " " + units[unit]
 }
 
-// duration returns d in words with about two digits, because estimates are not more
-// accurate.
+// duration returns d in words, for example "about 1.5 min" or "about 40 ms". It rounds to
+// about two digits, because estimates are not more accurate.
 func duration(d time.Duration) string {
 	switch {
 	case d < 10*time.Millisecond:
@@ -53,7 +54,7 @@ func duration(d time.Duration) string {
 }
 
 // significant returns x with one decimal place if it is less than 10, and as an integer
-// otherwise.
+// otherwise, for example "1.5" or "150".
 func significant(x float64) string {
 	if x < 9.95 { // 9.95 would be rounded to 10.0
 		return strconv.FormatFloat(x, 'f', 1, 64)

@@ -54,7 +54,9 @@ func (p *Plan) Revert(ctx context.Context, db *gorm.DB, opts ...ApplyOption) err
 }
 
 // execute checks the options, the blockers and db, and then calls do with the phases that
-// the options select. do is [run.Work.Apply] or [run.Work.Revert].
+// the options select. do is [run.Work.Apply] or [run.Work.Revert]. Unlike [Plan.Err],
+// execute does not check whether an excluded phase must come first. Apply of package run
+// does, because it can ask the database whether that phase has been applied before.
 func (p *Plan) execute(ctx context.Context, db *gorm.DB, opts []ApplyOption, do func(run.Work, context.Context, *sql.Conn, run.Config) error) error {
 	c, err := configureApply(opts)
 	if err != nil {
@@ -73,7 +75,7 @@ func (p *Plan) execute(ctx context.Context, db *gorm.DB, opts []ApplyOption, do 
 	if work.Engine, err = p.runner(); err != nil {
 		return err
 	}
-	c.Pool = otherConns(db)
+	c.Pool = otherConns(db) // to end a statement of conn when ctx ends
 	return withConn(ctx, db, func(conn *sql.Conn) error { return do(work, ctx, conn, c) })
 }
 

@@ -40,7 +40,8 @@ type RunOption interface {
 	OnlineOption
 }
 
-// A runOption changes a setting that both kinds of plans have.
+// A runOption changes a setting that both kinds of plans have. It has one function for
+// [Plan] and one for [OnlinePlan].
 type runOption struct {
 	applyOptionFunc
 	onlineOptionFunc

@@ -72,11 +72,13 @@ func withConn(ctx context.Context, db *gorm.DB, fn func(*sql.Conn) error) error 
 	return errors.Join(fn(conn), engine.ReturnConn(conn))
 }
 
-// poolOf returns the connection to which db is pinned, or else the pool that [gorm.Open]
-// was given. [gorm.DB.Connection] pins db through the pool of db's statement. If that
-// pool is not a connection, poolOf does not use it, because dbresolver may have set it to
-// the pool of a replica. It returns an error if db is a transaction, because a move
+// poolOf returns the pool that [gorm.Open] was given or, if db is pinned to one connection,
+// this connection and no pool. It returns an error if db is a transaction, because a move
 // begins and ends transactions of its own.
+//
+// [gorm.DB.Connection] pins db by putting the connection in the place of the pool of db's
+// statement. A statement's pool that is not a connection is ignored, because dbresolver may
+// have set it to the pool of a replica.
 func poolOf(db *gorm.DB) (*sql.Conn, *sql.DB, error) {
 	configured := db.Config.ConnPool
 	statementPool := configured
@@ -88,7 +90,7 @@ func poolOf(db *gorm.DB) (*sql.Conn, *sql.DB, error) {
 	}
 	for _, pool := range []gorm.ConnPool{statementPool, configured} {
 		if prepared, ok := pool.(*gorm.PreparedStmtDB); ok && prepared != nil {
-			pool = prepared.ConnPool
+			pool = prepared.ConnPool // GORM wraps the connection to prepare statements
 		}
 		if conn, ok := pool.(*sql.Conn); ok && conn != nil {
 			return conn, nil, nil
@@ -98,9 +100,9 @@ func poolOf(db *gorm.DB) (*sql.Conn, *sql.DB, error) {
 	return nil, pool, err
 }
 
-// otherConns returns the pool for further connections besides the connection of
-// [withConn]. It returns nil if db was opened on a single connection, for which unwrap
-// returns an error.
+// otherConns returns the pool from which a move takes connections besides the one that
+// [withConn] has chosen. It returns nil if db was opened on a single connection, for which
+// unwrap returns an error.
 func otherConns(db *gorm.DB) *sql.DB {
 	pool, _ := unwrap(db.Config.ConnPool)
 	return pool
@@ -122,14 +124,16 @@ func unwrap(from gorm.ConnPool) (*sql.DB, error) {
 	return nil, fmt.Errorf("sqlmigrate: the pool of db is a %T: want a *sql.DB, a *sql.Conn, or a gorm.GetDBConnector that returns the former", from)
 }
 
-// isTransaction reports whether pool is a transaction, with or without prepared
-// statements.
+// isTransaction reports whether the pool of a GORM handle is in fact a transaction, with or
+// without prepared statements. GORM puts a transaction in the pool's place, and only a
+// transaction has the method Commit.
 func isTransaction(pool gorm.ConnPool) bool {
 	_, ok := pool.(gorm.TxCommitter)
 	return ok
 }
 
-// engines maps the name of each GORM dialect to its engine.
+// engines maps the name of each GORM dialect to its engine, which inspects and changes the
+// tables of this kind of database.
 var engines = map[string]engine.Engine{
 	"mysql":    mysql.Engine{},
 	"postgres": postgres.Engine{},
@@ -145,7 +149,8 @@ func engineOf(dialect string) (engine.Engine, error) {
 	return e, nil
 }
 
-// onlines maps the names of the dialects that support online moves to their drivers.
+// onlines maps the names of the dialects that support online moves to their drivers, which
+// plan and run such a move.
 var onlines = map[string]engine.Online{
 	"mysql":    myonline.New(),
 	"postgres": pgonline.New(),

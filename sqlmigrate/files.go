@@ -108,7 +108,7 @@ func (p *Plan) WriteStage(ctx context.Context, db *gorm.DB, stage StageName, dir
 		return fmt.Errorf("sqlmigrate: stage %q: want one of %q", stage, pgonline.InFiles)
 	}
 	tables := p.onlineTables()
-	if stage == StageFinish { // after the swap the columns are wide, so that onlineTables returns none of them
+	if stage == StageFinish { // after the swap no column is left to widen, so onlineTables would return no table
 		tables = p.Tables
 	}
 	// The file of stage prepare contains the plan. The files of swap and finish read their

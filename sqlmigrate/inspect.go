@@ -20,10 +20,10 @@ const (
 	// machine's clock before the keys that it issues are blockers.
 	clockDifference = time.Minute
 
-	// earlyEpoch is the time after a layout's epoch in which IDs are too small to tell
-	// from keys that a database has counted. A key that is larger than the IDs of this
-	// time is taken for an ID, because the IDs of the second day after the epoch are
-	// above 10^11 in every layout of this module, and no counter reaches that number.
+	// earlyEpoch is the time after a layout's epoch whose IDs are as small as the keys that
+	// a counter of the database assigns. Only a key above these IDs is taken for an ID. The
+	// IDs of the second day after the epoch are above 10^11 in every layout of this module,
+	// and no counter reaches that number.
 	earlyEpoch = 24 * time.Hour
 )
 
@@ -175,8 +175,8 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 func textOf(note engine.Note) string { return note.Text }
 
 // find runs the engine's Inspect for the tables of c, and returns its result. It leaves out
-// a reference of a model if a table or column of the reference does not exist, and returns
-// a note that says so.
+// a reference of a model if a table or column of the reference does not exist. The second
+// result is the list of notes that say so.
 func (c *config) find(ctx context.Context, conn *sql.Conn, e engine.Engine) (*engine.Result, []string, error) {
 	references, notes, err := c.existing(ctx, conn, e)
 	if err != nil {
@@ -187,9 +187,9 @@ func (c *config) find(ctx context.Context, conn *sql.Conn, e engine.Engine) (*en
 		Tables:     c.tables,
 		References: references,
 		// A key of Ahead or more is further ahead of this machine's clock than
-		// clockDifference allows. A key of Issued or more is taken for an ID, see
-		// earlyEpoch. On the first day after the epoch, Issued is the smallest ID of the
-		// present time, because the end of that day is still in the future.
+		// clockDifference allows. A key of Issued or more is taken for an ID, because it is
+		// above the IDs of the first day after the epoch. While this day lasts, Issued is
+		// the smallest ID of the present time, which is below the IDs of the day's end.
 		Ahead:  c.layout.Min(now.Add(clockDifference)).Int64(),
 		Issued: min(c.layout.Min(now), c.layout.Min(c.layout.Epoch.Add(earlyEpoch))).Int64(),
 
@@ -201,14 +201,16 @@ func (c *config) find(ctx context.Context, conn *sql.Conn, e engine.Engine) (*en
 	return found, notes, err
 }
 
-// trial describes a trial of the tables with their present types. It inserts a key that
-// would be issued now and the layout's last key. Key 1, which every table accepts, shows
-// whether a rejected row was rejected because of its key.
+// trial returns the description of a trial, for [engine.Engine.Try]. The trial inserts a key
+// that would be issued now, and the layout's last key, into copies of the tables with their
+// present types. Every table accepts key 1. If a row is rejected even with key 1, the cause
+// is not the key.
 func (c *config) trial(found *engine.Result) engine.Trial {
 	return engine.Trial{Tables: found.Tables, Parked: c.park, Small: 1, Today: c.layout.Max(time.Now()), Last: c.layout.Max(c.layout.Expires())}
 }
 
-// movedColumns returns all columns that the plan moves.
+// movedColumns returns all columns that the plan moves. Only the fields Table and Column of
+// the results are set.
 func (p *Plan) movedColumns() []engine.Reference {
 	var columns []engine.Reference
 	for _, t := range p.Tables {
@@ -220,8 +222,9 @@ func (p *Plan) movedColumns() []engine.Reference {
 }
 
 // keys returns the keys to which columns outside the plan may refer. If a primary key has
-// several columns, as in a join table, keys leaves out those of its columns that refer to
-// another key.
+// several columns, keys leaves out each of its columns that refers to another key. For
+// example, user_id and role_id of a join table user_roles refer to the keys of users and
+// roles, and no column refers to them.
 func (p *Plan) keys() []likely.Key {
 	var keys []likely.Key
 	for _, t := range p.Tables {

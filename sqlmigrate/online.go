@@ -80,7 +80,7 @@ func onlineFor(db *gorm.DB, dialect string) (engine.Online, error) {
 	return driver, nil
 }
 
-// onlineTables returns the tables that have a column to widen.
+// onlineTables returns the tables of the plan that have a column to widen.
 func (p *Plan) onlineTables() []Table {
 	widens := func(c Column) bool { return c.To != "" }
 	return slices.DeleteFunc(slices.Clone(p.Tables), func(t Table) bool { return !slices.ContainsFunc(t.Columns, widens) })
@@ -129,7 +129,8 @@ func (o *OnlinePlan) Revert(ctx context.Context, db *gorm.DB, opts ...OnlineOpti
 	return o.run(ctx, db, opts, (*online.Run).Revert)
 }
 
-// Status reads the progress of the move from the database.
+// Status reads the progress of the move from the database. If the move has not begun, it
+// returns the zero value.
 func (o *OnlinePlan) Status(ctx context.Context, db *gorm.DB) (OnlineStatus, error) {
 	driver, err := onlineFor(db, o.Dialect)
 	if err != nil {

@@ -38,7 +38,9 @@ func (o *OnlinePlan) WayBack() string {
 	return strings.TrimPrefix(out.String(), "\n")
 }
 
-// headline describes the plan in the first line of the text.
+// headline returns the first line of the text, which describes the whole plan, for example
+// "postgres: 2 tables online, about 1.5 h, 2.0 GB on disk and 3.0 GB of log until the last
+// stage".
 func (o *OnlinePlan) headline() string {
 	start := fmt.Sprintf("%s: %s online", o.Dialect, engine.Count(len(o.Tables), "table"))
 	switch {
@@ -69,7 +71,8 @@ func (out *page) onlineSteps(steps []OnlineStep) {
 	}
 }
 
-// kindOf describes how the step runs, how much it reads or writes, and how long it takes.
+// kindOf returns a text about how the step runs, how much it reads or writes, and how long it
+// takes, for example "in batches, 2,000 rows, 1.5 MB, about 1.0 s".
 func kindOf(s *OnlineStep) string {
 	amount := volume(s.Rows, s.Bytes) + ", " + duration(s.Estimate)
 	switch s.Kind {

@@ -15,7 +15,7 @@ type page struct {
 	width  int    // the longest row, in characters
 	prefix string // the beginning of each row, for example "-- " in SQL
 
-	shortened bool // whether the page names only three of many objects
+	shortened bool // whether a list on the page names only some of its objects
 }
 
 // line writes text, which may have several lines. It indents each line by indent spaces
@@ -30,10 +30,11 @@ func (out *page) line(indent int, text string) {
 }
 
 // wrapped writes text on rows of at most out.width characters. The first row is indented
-// by first spaces and begins with mark; the others are indented by next spaces.
+// by first spaces and then has mark, for example "- " in a list. The others are indented by
+// next spaces. A word that is longer than a row has a row of its own.
 func (out *page) wrapped(first, next int, mark, text string) {
 	row := out.prefix + strings.Repeat(" ", first) + mark
-	empty := true
+	empty := true // whether the row has no word yet
 	for word := range strings.FieldsSeq(text) {
 		if !empty && utf8.RuneCountInString(row)+1+utf8.RuneCountInString(word) > out.width {
 			out.row(row)

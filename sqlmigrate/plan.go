@@ -48,7 +48,7 @@ type Plan struct {
 	trial   engine.Trial  // the keys that Apply inserts into copies of the tables after the last phase
 	removed []Phase       // the phases that [Plan.Only] removed
 
-	kinds map[string]engine.Note // the notes of Inspect by their texts
+	kinds map[string]engine.Note // the notes of the engine by their texts, which Text groups by kind
 }
 
 type (
@@ -114,7 +114,7 @@ func (p *Plan) Only(names ...PhaseName) *Plan {
 // for example detach by widen if the keys are still narrow.
 func (p *Plan) Err() error { return errors.Join(errorOf(p.Blockers), p.work().ErrOrder()) }
 
-// errorOf returns nil, or an error with a line for each blocker.
+// errorOf returns an error with a line for each blocker, or nil if there is none.
 func errorOf(blockers []Blocker) error {
 	return errors.Join(engine.Converted(blockers, func(b Blocker) error {
 		return fmt.Errorf("sqlmigrate: table %s: blocked by %s: %s: %s", b.Table, b.Object, b.Reason, b.Fix)
@@ -123,5 +123,5 @@ func errorOf(blockers []Blocker) error {
 
 // work returns the part of the plan that package run applies or reverts.
 func (p *Plan) work() run.Work {
-	return run.Work{Dialect: p.Dialect, Phases: p.Phases, Left: p.removed, Omitted: p.Omitted, Trial: p.trial}
+	return run.Work{Dialect: p.Dialect, Phases: p.Phases, Excluded: p.removed, Omitted: p.Omitted, Trial: p.trial}
 }

@@ -35,7 +35,7 @@ func (p *Plan) Text(style Style) string {
 	out.line(0, p.headline())
 	out.summary(p)
 	out.obstacles("Blocked by", blockersOf(p.BlockingObjects()), style.Details)
-	failing, notes := p.notes()
+	failing, notes := p.splitNotes()
 	out.notes("Fails after the move", failing, style.Details)
 	out.obstacles("Left undone", omittedOf(p.Omitted), style.Details)
 	out.likely(p.Likely, style)
@@ -78,7 +78,8 @@ func (p *Plan) SQL() string {
 	return out.String()
 }
 
-// headline describes the plan in the first line of the text.
+// headline returns the first line of the text, which describes the whole plan, for example
+// "mysql: 2 tables, 3 phases, about 1.5 min".
 func (p *Plan) headline() string {
 	start := fmt.Sprintf("%s: %s", p.Dialect, engine.Count(len(p.Tables), "table"))
 	switch {
@@ -111,7 +112,8 @@ func (out *page) summary(p *Plan) {
 	}
 }
 
-// sizes describes how many tables and rows the plan has, and their size.
+// sizes returns the number of tables, their rows and their size in words, for example "2,
+// 2,000 rows, 1.5 MB". The text "tables: " precedes it.
 func (p *Plan) sizes() string {
 	rows, bytes, unknown := p.Size()
 	text := engine.Thousands(int64(len(p.Tables))) + ", " + volume(rows, bytes)
@@ -123,7 +125,7 @@ func (p *Plan) sizes() string {
 
 // An obstacle is a blocker or an omission as the text prints it.
 type obstacle struct {
-	lead    string // precedes the object
+	lead    string // precedes the object: "phase guard, " for an omission, or empty
 	object  string
 	tables  []TableName
 	reasons []string
@@ -135,7 +137,7 @@ func blockersOf(objects []BlockingObject) []obstacle {
 	return engine.Converted(objects, func(b BlockingObject) obstacle { return obstacle{"", b.Object, b.Tables, b.Reasons, b.Fix} })
 }
 
-// omittedOf returns the obstacles for work that the phases leave undone.
+// omittedOf returns an obstacle for each part of the work that the phases leave undone.
 func omittedOf(omissions []Omission) []obstacle {
 	return engine.Converted(omissions, func(o Omission) obstacle {
 		return obstacle{fmt.Sprintf("phase %s, ", o.Phase), o.Object, []TableName{o.Table}, []string{o.Reason}, o.Fix}
@@ -163,15 +165,17 @@ func (out *page) obstacles(title string, all []obstacle, details bool) {
 
 // kind returns a key for grouping. Two obstacles have the same kind if their objects are
 // of one type, for example views, and their fixes are equal up to a colon. The SQL after
-// the colon names the object, so it always differs.
+// the colon names the object, so it always differs. For example, the key of the object
+// "view v_orders" with the fix "drop it: DROP VIEW v_orders" is "view: drop it".
 func (o obstacle) kind() string {
 	object, _, _ := strings.Cut(o.object, " ")
 	fix, _, _ := strings.Cut(o.fix, ": ")
 	return o.lead + object + ": " + fix
 }
 
-// mergedOf returns one obstacle for a group of the same kind. If their fixes differ, it
-// has the fix of the first. If their reasons differ, it marks them as examples.
+// mergedOf returns one obstacle for a group of the same kind, with the objects, tables and
+// reasons of the whole group. If the fixes differ, it has the fix of the first, and names
+// the object of that fix. If the reasons differ, it marks them as examples.
 func mergedOf(group []obstacle) obstacle {
 	first := group[0]
 	if len(group) == 1 {
@@ -189,6 +193,7 @@ func mergedOf(group []obstacle) obstacle {
 			reasons = engine.AppendNew(reasons, reason)
 		}
 	}
+	// An obstacle with fewer reasons than the group lacks a reason of another.
 	differ := slices.ContainsFunc(group, func(o obstacle) bool { return len(o.reasons) < len(reasons) })
 	if len(reasons) > engine.Few {
 		reasons = append(reasons[:engine.Few], "and so on")
@@ -203,8 +208,8 @@ func mergedOf(group []obstacle) obstacle {
 	return obstacle{first.lead, objects.First(), tables, reasons, fix}
 }
 
-// name returns the object, with its table if "column id" or "primary key" does not name
-// it.
+// name returns the object. If the object alone could be in several tables, as "primary key",
+// it adds the table, for example "primary key of orders".
 func (o obstacle) name() string {
 	if len(o.tables) == 1 && isUniqueInTable(o.object) && !strings.Contains(o.object, " of table ") {
 		return o.object + " of " + o.tables[0].String()
@@ -238,7 +243,10 @@ func (out *page) likely(columns []LikelyReference, style Style) {
 }
 
 // kindOfLikely returns a text that is the same for columns that were found by the same
-// kind of evidence, and are added to the plan by the same kind of instruction.
+// kind of evidence, and are added to the plan by the same kind of instruction. The kind of
+// evidence is the reason up to a comma or colon, for example "its values". The instruction
+// depends on whether a plan can change the column, and on whether the column may hold any
+// key, a certain key, or one of several keys.
 func kindOfLikely(l LikelyReference) string {
 	reason, _, _ := strings.Cut(strings.ReplaceAll(l.Reason, ":", ","), ",")
 	if !strings.HasPrefix(reason, "its ") { // it names a view or code that uses the column
@@ -247,21 +255,21 @@ func kindOfLikely(l LikelyReference) string {
 	return fmt.Sprint(reason, l.Change != "", min(len(l.Keys), 2))
 }
 
-// groups returns the elements of list in groups of the same kind, in the order of their
-// first elements. If merge is false or a kind has few elements, each of these elements is
-// a group.
+// groups returns the elements of list in groups, in the order of their first elements. All
+// elements of a kind are one group if there are more than [engine.Few] of them and merge is
+// true. Otherwise each element is a group.
 func groups[T any](list []T, kind func(T) string, merge bool) (all [][]T) {
-	kinds := map[string][]T{}
+	byKind := map[string][]T{}
 	for _, x := range list {
-		kinds[kind(x)] = append(kinds[kind(x)], x)
+		byKind[kind(x)] = append(byKind[kind(x)], x)
 	}
 	for _, x := range list {
-		switch group := kinds[kind(x)]; {
+		switch group := byKind[kind(x)]; {
 		case !merge || len(group) > 0 && len(group) <= engine.Few:
 			all = append(all, []T{x})
 		case len(group) > 0:
 			all = append(all, group)
-			kinds[kind(x)] = nil
+			byKind[kind(x)] = nil // so that further elements of the kind are skipped
 		}
 	}
 	return all
@@ -271,8 +279,9 @@ func groups[T any](list []T, kind func(T) string, merge bool) (all [][]T) {
 // hold more keys, the text only counts them.
 const mostKeys = 5
 
-// fixOf returns how to include the column in the plan. reference writes the instruction
-// that declares the column to hold a key, see [Style].
+// fixOf returns the instruction that includes the column in the plan, for example
+// WithReference("audit.order_id", "orders.id"). If a plan cannot change the column, it
+// returns the words that tell how to do it. reference is the function of [Style].
 func fixOf(l *LikelyReference, reference func(column, key string) string) string {
 	switch {
 	case l.Change != "":
@@ -352,7 +361,7 @@ func (out *page) phases(phases []Phase, style Style) {
 	}
 }
 
-// statementCount returns the number of statements that apply the phase.
+// statementCount returns the number of statements by which Apply runs the phase.
 func statementCount(p *Phase) int {
 	n := 0
 	for _, step := range p.Steps {
@@ -361,7 +370,8 @@ func statementCount(p *Phase) int {
 	return n
 }
 
-// headlineOf describes the phase in one line, with its steps and its duration.
+// headlineOf returns a line about the phase, for example "Phase widen: 2 steps, about 1.5
+// min".
 func headlineOf(p *Phase) string {
 	return fmt.Sprintf("Phase %s: %s, %s", p.Name, engine.Count(len(p.Steps), "step"), duration(p.Estimate()))
 }
@@ -375,7 +385,8 @@ func (out *page) stepHead(indent int, s *Step) {
 	}
 }
 
-// workOf describes how much the step reads or rewrites, and how long it takes.
+// workOf returns a text about how much the step reads or rewrites, and how long it takes, for
+// example "rewrites 2,000 rows, 1.5 MB; about 40 ms".
 func workOf(s *Step) string {
 	amount := volume(s.Rows, s.Bytes) + "; " + duration(s.Estimate)
 	switch {
@@ -388,11 +399,12 @@ func workOf(s *Step) string {
 	}
 }
 
-// notes returns the notes on code that fails after the move, and the other notes.
-func (p *Plan) notes() (failing, others []engine.Note) {
+// splitNotes returns the notes on code that works today and fails after the move, and the
+// other notes.
+func (p *Plan) splitNotes() (failing, others []engine.Note) {
 	for _, text := range p.Notes {
 		note, ok := p.kinds[text]
-		if !ok { // it does not come from an engine
+		if !ok { // it does not come from an engine, so it is a kind of its own
 			note = engine.Note{Text: text, Format: text}
 		}
 		if note.Fails {
@@ -404,8 +416,9 @@ func (p *Plan) notes() (failing, others []engine.Note) {
 	return failing, others
 }
 
-// notes prints the notes as a list. Without details, it prints the first of many notes of
-// a kind, and the names of the next.
+// notes prints the notes as a list below the title. Notes of a kind have the same format.
+// Without details, if there are many notes of a kind, it prints the first of them, and only
+// the names of the objects in the further notes.
 func (out *page) notes(title string, notes []engine.Note, details bool) {
 	if len(notes) == 0 {
 		return
@@ -419,6 +432,7 @@ func (out *page) notes(title string, notes []engine.Note, details bool) {
 		if len(group) > 1 {
 			names := engine.List{}
 			for _, note := range group[1:] {
+				// The name consists of the arguments that differ from the first note's.
 				if name := note.Name(group[0]); name != "" {
 					names = append(names, name)
 				}
@@ -432,7 +446,8 @@ func (out *page) notes(title string, notes []engine.Note, details bool) {
 	}
 }
 
-// names returns all names or, without details, the first of many.
+// names returns the names, separated by commas. Without details, it shortens a list of more
+// than [engine.Few] names, for example to "a, b, c and 4 more".
 func (out *page) names(list engine.List, details bool) string {
 	if details || len(list) <= engine.Few {
 		return list.String()

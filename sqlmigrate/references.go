@@ -19,10 +19,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// existing returns the references whose tables and columns exist. If a reference of
-// [WithReference], or a column of [WithoutReference], does not exist, it returns an
-// error. If a reference of a model does not exist, it adds a note, because not every
-// model needs a table.
+// existing returns the references of the options and models whose tables and columns exist,
+// sorted, and notes. If a reference of [WithReference], or a column of [WithoutReference],
+// does not exist, it returns an error. If a reference of a model does not exist, it adds a
+// note, because not every model needs a table.
 func (c *config) existing(ctx context.Context, conn *sql.Conn, e engine.Engine) ([]engine.Reference, []string, error) {
 	check := columnCheck{ctx: ctx, conn: conn, engine: e, results: map[engine.Reference]error{}}
 	for _, ref := range c.references {
@@ -31,7 +31,8 @@ func (c *config) existing(ctx context.Context, conn *sql.Conn, e engine.Engine) 
 		}
 	}
 	for _, ref := range c.excluded {
-		// The name of an attribute of a composite type follows the name of its column.
+		// A name such as address.street_id means an attribute of a column of a composite
+		// type.
 		column, _, _ := strings.Cut(ref.Column, ".")
 		if err := check.column(ref.Table, column); err != nil {
 			return nil, nil, fmt.Errorf("sqlmigrate: WithoutReference: %w", err)
@@ -52,7 +53,8 @@ func (c *config) existing(ctx context.Context, conn *sql.Conn, e engine.Engine) 
 	return sorted(found), slices.Sorted(maps.Keys(notes)), nil
 }
 
-// sorted sorts the references in place and removes duplicates.
+// sorted returns the references in order and without duplicates. It changes the list of the
+// caller.
 func sorted(references []engine.Reference) []engine.Reference {
 	slices.SortFunc(references, func(a, b engine.Reference) int {
 		return cmp.Or(
@@ -79,7 +81,8 @@ func (c columnCheck) reference(ref engine.Reference) error {
 	return c.column(ref.ToTable, ref.ToColumn)
 }
 
-// column returns the same errors as reference, for a single column.
+// column returns an error if the column cannot be read, which is an absentError if the column
+// or its table does not exist. It asks the database only once for each column.
 func (c columnCheck) column(table plan.TableName, column string) error {
 	key := engine.Reference{Table: table, Column: column}
 	err, known := c.results[key]
@@ -90,9 +93,10 @@ func (c columnCheck) column(table plan.TableName, column string) error {
 	return err
 }
 
-// lookUp checks a column by a query that names it, because SELECT * does not show the
-// invisible columns of MySQL and MariaDB. If this query fails, SELECT * provides the
-// names of the other columns for the error.
+// lookUp returns an error if the column does not exist or cannot be read. It checks this by
+// a query that names the column, because SELECT * does not show the invisible columns of
+// MySQL and MariaDB. If this query fails, SELECT * provides the names of the other columns
+// for the error.
 func (c columnCheck) lookUp(table plan.TableName, column string) error {
 	quoted := c.engine.Quote(table)
 	if _, err := c.columns(table, quoted+"."+c.engine.Quote(plan.TableName{Name: column})); err == nil {
@@ -108,9 +112,9 @@ func (c columnCheck) lookUp(table plan.TableName, column string) error {
 	return absentError(fmt.Sprintf("table %s has no column %s, but %q", table, column, names))
 }
 
-// columns selects a column or * from the table and returns the names of the columns of
-// the result. It repeats a query that fails, because a driver that prepared the statement
-// before the table was changed notices the change only by this error.
+// columns returns the names of the columns in the result of a query for no rows. selected is
+// a quoted column, or * for all columns. It repeats a query that fails, because a driver that
+// prepared the statement before the table was changed notices the change only by this error.
 func (c columnCheck) columns(table plan.TableName, selected string) ([]string, error) {
 	query := "SELECT " + selected + " FROM " + c.engine.Quote(table) + " WHERE 1 = 0"
 	names, _, err := rows.Texts(c.ctx, c.conn, query)
@@ -120,7 +124,7 @@ func (c columnCheck) columns(table plan.TableName, selected string) ([]string, e
 	return names, err
 }
 
-// An absentError says that a table or a column does not exist.
+// An absentError is the text of an error about a table or column that does not exist.
 type absentError string
 
 func (e absentError) Error() string { return string(e) }
@@ -172,7 +176,9 @@ func configureFind(keys []string, opts []Option) (*config, error) {
 	return c, errors.Join(errs...)
 }
 
-// findReferences returns the likely references to c.keys, without the columns of moved.
+// findReferences returns the columns that are too narrow for a Snowflake ID and may hold one
+// of c.keys. It leaves out moved, the columns that the plan moves, and the columns that the
+// caller has excluded.
 func (c *config) findReferences(ctx context.Context, conn *sql.Conn, e engine.Engine, moved []engine.Reference) ([]LikelyReference, error) {
 	if len(c.keys)+len(c.references) == 0 {
 		return nil, nil
@@ -184,8 +190,8 @@ func (c *config) findReferences(ctx context.Context, conn *sql.Conn, e engine.En
 		return nil, fmt.Errorf("sqlmigrate: look for columns that may hold keys: %w", err)
 	}
 	survey.Columns = slices.DeleteFunc(survey.Columns, func(c engine.NarrowColumn) bool { return c.Table.Name == leaseTable })
-	// Named columns are found by this declaration alone if they are narrow. Explained
-	// columns are left out.
+	// A Named column that is narrow is in the result, whatever its name and values are. An
+	// Explained column is left out.
 	found, err := likely.Find(ctx, likely.Input{
 		Engine: e, Conn: conn, Survey: survey, Keys: c.keys,
 		Named: unqualified(c.references, survey.Current), Explained: unqualified(slices.Concat(moved, c.excluded), survey.Current),
@@ -201,7 +207,7 @@ func (c *config) findReferences(ctx context.Context, conn *sql.Conn, e engine.En
 const leaseTable = "snowflake_workers"
 
 // unqualified returns the references with an empty schema in place of the current schema,
-// so that they are equal to the names in a survey.
+// for example orders for public.orders, because a survey writes its names in this form.
 func unqualified(references []engine.Reference, current string) []engine.Reference {
 	return engine.Converted(references, func(r engine.Reference) engine.Reference {
 		for _, t := range []*plan.TableName{&r.Table, &r.ToTable} {

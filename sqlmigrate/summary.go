@@ -46,8 +46,8 @@ func (p *Plan) LongestLock() (time.Duration, PhaseName) {
 	return longest, name
 }
 
-// longestLock estimates how long the phase holds a lock. If its steps are not in a
-// transaction, each step releases its locks at its end.
+// longestLock estimates how long the phase holds a lock. A phase that is one transaction
+// holds it until the end of the phase. Otherwise each step releases its locks at its end.
 func longestLock(p *Phase) time.Duration {
 	if p.Transaction {
 		return p.Estimate()
@@ -121,8 +121,8 @@ func (o *BlockingObject) isObjectOf(b Blocker) bool {
 	return !isUniqueInTable(b.Object) || slices.Contains(o.Tables, b.Table)
 }
 
-// isUniqueInTable reports whether an object is described as "column id" or "primary key",
-// which other tables may have too.
+// isUniqueInTable reports whether the description of an object, such as "column id" or
+// "primary key", is unique only in its table, because other tables may have it too.
 func isUniqueInTable(object string) bool {
 	return strings.HasPrefix(object, "column ") || object == "primary key"
 }

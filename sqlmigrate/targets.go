@@ -21,7 +21,8 @@ import (
 // wantTarget ends the errors about a target.
 const wantTarget = `want the name of a table or a GORM model`
 
-// configure reads targets and options. Its error lists every mistake.
+// configure returns the config of targets and options, with the default layout unless an
+// option sets another. Its error lists every mistake.
 func configure(db *gorm.DB, targets []any, opts []Option) (*config, error) {
 	c := &config{layout: snowflake.TwitterLayout()}
 	var errs []error
@@ -148,12 +149,11 @@ func relationsOf(s *schema.Schema) []*schema.Relationship {
 	return slices.AppendSeq(declared, maps.Values(s.Relationships.Relations))
 }
 
-// addReference records the reference if it has both columns. The type column of a
-// polymorphic association has no key to refer to, so addReference leaves it out. The
+// addReference records the reference, from GORM's ForeignKey to its PrimaryKey. The
 // referenced column does not have to be a key, because it can itself hold keys of another
 // table. A table whose name has too many parts is left out, because it cannot exist.
 func (w *modelWalk) addReference(ref *schema.Reference) {
-	if ref.PrimaryKey == nil || ref.ForeignKey == nil {
+	if ref.PrimaryKey == nil || ref.ForeignKey == nil { // the type column of a polymorphic association
 		return
 	}
 	from, errFrom := tableOfModel(ref.ForeignKey.Schema.Table)

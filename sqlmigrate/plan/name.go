@@ -46,13 +46,16 @@ func TableOf(parts []string) TableName {
 	return TableName{parts[0], parts[1]}
 }
 
-// namePart matches the first part of a name and the dot or end that follows it. A part in
-// double quotes is in the first group, a part without quotes in the second.
+// namePart matches the first part of a name and the dot or end that follows it, for example
+// `"my.table".` of `"my.table".id`. A part in double quotes is in the first group, without
+// the quotes around it, and a part without quotes in the second. The third group is the dot,
+// or empty at the end of the name.
 var namePart = regexp.MustCompile(`^(?:"((?:[^"]|"")+)"|([^".][^.]*))(\.|$)`)
 
-// splitName splits a name at the dots outside double quotes. It returns nil if the name
-// is malformed, for example if a part is empty or a quote is not closed. It keeps the
-// case of letters, even though some databases fold names without quotes to one case.
+// splitName splits a name at the dots outside double quotes, for example "my.table".id into
+// my.table and id. It returns nil if the name is malformed, for example if a part is empty
+// or a quote is not closed. It keeps the case of letters, even though some databases fold
+// names without quotes to one case.
 func splitName(s string) []string {
 	var parts []string
 	for {
@@ -60,7 +63,7 @@ func splitName(s string) []string {
 		if m == nil {
 			return nil
 		}
-		parts = append(parts, strings.ReplaceAll(m[1], `""`, `"`)+m[2])
+		parts = append(parts, strings.ReplaceAll(m[1], `""`, `"`)+m[2]) // one of them is empty
 		if m[3] == "" {
 			return parts
 		}
@@ -91,7 +94,8 @@ func (t *TableName) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// QuoteDotted puts a name in double quotes if [ParseTable] would split it.
+// QuoteDotted returns the name in the form that [ParseTable] reads as one part. It adds
+// double quotes if the name has a dot or begins with a double quote.
 func QuoteDotted(name string) string {
 	if !strings.Contains(name, ".") && !strings.HasPrefix(name, `"`) {
 		return name

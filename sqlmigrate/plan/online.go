@@ -49,9 +49,10 @@ const (
 	// done. The parameters of the statement are the bounds of the batch.
 	Batches StepKind = "batches"
 
-	// A Verify step is a query for a single number, which must be 0. Further statements, if
-	// any, show faster that it is. They compare the rows of two tables between two keys, and
-	// find the second of these keys.
+	// A Verify step counts wrong rows. Its first statement is a query for this number, which
+	// must be 0. Some Verify steps have two further queries, which a driver runs before the
+	// first, because they show faster that two tables are equal. The second query compares
+	// the tables between two keys, and the third finds the key at which such a range ends.
 	Verify StepKind = "verify"
 )
 
@@ -171,7 +172,7 @@ func (h Hours) String() string {
 	return clock(h.From) + "-" + clock(h.To)
 }
 
-// sinceMidnight returns the time of day of t, without its seconds.
+// sinceMidnight returns the time of day of t in hours and minutes, without seconds.
 func sinceMidnight(t time.Time) time.Duration {
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute
 }

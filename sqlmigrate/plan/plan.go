@@ -37,11 +37,11 @@ type Column struct {
 	Refers []string
 }
 
-// Computed is the Auto of a key whose default is not a counter. Phase detach keeps this
-// default.
+// Computed is the value of [Column.Auto] for a key whose default is not a counter, for
+// example the result of a function. Phase detach keeps this default.
 const Computed = "computed"
 
-// String describes the column in one line.
+// String returns a line about the column, for example "id integer -> bigint, key, serial".
 func (c Column) String() string {
 	words := []string{c.Name + " " + c.Type}
 	if c.To != "" {

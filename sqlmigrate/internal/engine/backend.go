@@ -14,10 +14,11 @@ import (
 const EndTimeout = 5 * time.Second
 
 // A Backend is the session that a server keeps for a connection. The session can outlive
-// the connection, because the server continues a statement whose client is gone.
+// the connection, because the server continues a statement whose client is gone. The
+// parameter other of its methods is another connection to the server.
 type Backend interface {
-	// End tells the server, over another connection, to end the session. It has no effect
-	// if the session's ID belongs to another session in the meantime.
+	// End tells the server to end the session. It has no effect if the session has ended
+	// and the server has given its ID to another session.
 	End(ctx context.Context, other *sql.Conn) error
 
 	// Ended reports whether the session neither holds a lock nor waits for a lock.
@@ -27,13 +28,17 @@ type Backend interface {
 	EndSQL() string
 }
 
-// EndBackend ends the session b of the server after conn, the connection of this session,
-// was lost, and waits until it has ended. This is necessary because a server that waits
-// for a lock does not notice that its client is gone, and later sessions would wait
-// behind it. EndBackend returns err, which is the error of the statement on conn. If the
-// session cannot be ended, the returned error also tells how to end it by hand.
+// EndBackend ends b, the server's session of conn, over another connection of pool, and
+// waits until it has ended. The caller calls it when conn is unusable, for example because
+// the network failed in a statement. Without it, the session could go on waiting for a
+// lock, because the server does not notice that the client is gone, and programs that use
+// the table would wait behind it.
+//
+// EndBackend returns err, which is the error of the work on conn. If the session cannot be
+// ended, the returned error also tells how to end it by hand. If err is nil, the work has
+// succeeded, so EndBackend returns nil in any case.
 func EndBackend(ctx context.Context, conn *sql.Conn, pool *sql.DB, b Backend, err error) error {
-	Discard(conn)
+	Discard(conn) // first, because pool may allow only one connection
 	if endErr := endElsewhere(ctx, pool, b); endErr != nil && err != nil {
 		return fmt.Errorf("%w; the statement may still be running and blocking others; stop it with: %s (%w)", err, b.EndSQL(), endErr)
 	}
@@ -47,8 +52,10 @@ func Discard(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 }
 
-// endElsewhere ends b over another connection of pool, within EndTimeout, even if ctx has
-// ended, because a canceled ctx is often the reason why conn was lost.
+// endElsewhere ends b over another connection of pool, and waits until it has ended. It
+// has EndTimeout for that, even if ctx has ended, because a canceled ctx is often the
+// reason why the connection of b was lost. pool is nil if the user has passed a single
+// connection instead of a pool.
 func endElsewhere(ctx context.Context, pool *sql.DB, b Backend) (err error) {
 	if pool == nil {
 		return errors.New("db was opened on one connection, and there is no other to stop it from")
@@ -81,8 +88,8 @@ func awaitEnd(ctx context.Context, other *sql.Conn, b Backend) error {
 	}
 }
 
-// ReturnConn returns conn to its pool. If the engine or the database has already closed
-// the connection, this is not an error.
+// ReturnConn returns conn to its pool. It is not an error if the connection is closed
+// already, because [Discard] closes it.
 func ReturnConn(conn *sql.Conn) error {
 	if err := conn.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) {
 		return fmt.Errorf("sqlmigrate: return the connection to its pool: %w", err)

@@ -13,8 +13,9 @@ import (
 // get values that fit their types, in the second NULL.
 const Fills = 2
 
-// Copies are the empty copies of tables in which a [Trial] runs. Each database implements
-// them. If a method returns an error as its last result, the trial ends.
+// Copies are the empty copies of tables into which a [Trial] inserts keys, so that it need
+// not write to the tables. Each database implements them. If a method returns an error as
+// its last result, the trial ends.
 type Copies interface {
 	// Enter inserts each row into its copy, independently of the other rows. It returns
 	// for each row the error of the database, which is nil if the row was accepted. An
@@ -37,7 +38,7 @@ type Copies interface {
 }
 
 // A Row is a row to insert into a copy. Keys maps the names of columns to their keys. A
-// column that holds keys gets NULL if it has no entry, or 0.
+// column that holds keys gets NULL if Keys has no entry for it, or the entry 0.
 type Row struct {
 	Table int  // index in the tables that [Trial.Run] received
 	Fill  int  // which of the [Fills] the other columns get, from 0 on
@@ -79,9 +80,11 @@ type Code struct {
 	Narrow  []string // columns, with their tables and types, into which it writes a key for which they are too narrow
 }
 
-// Near returns keys close to key, a different one for each column, because a CHECK may
-// require that columns differ. The key of the row itself is the largest, as in a real
-// row, which is inserted after the rows to which it refers.
+// Near returns a row of keys close to key, by column, for a trial of all columns at once.
+// Each column gets a different key, because a CHECK may require that columns differ. The
+// row's own key is the largest, because a real row is inserted after the rows to which it
+// refers. For example, for key 100 and the columns id, from_id and to_id, it returns 100,
+// 98 and 99.
 func Near(t plan.Table, key types.ID) map[string]types.ID {
 	keys := map[string]types.ID{}
 	offset := types.ID(0)
@@ -96,8 +99,9 @@ func Near(t plan.Table, key types.ID) map[string]types.ID {
 	return keys
 }
 
-// Same returns the same key for all columns of the table, so that a view that joins
-// tables finds the row itself, and the rows of other tables that have this key.
+// Same returns a row of keys, by column, in which all columns have the same key. If all
+// tables contain such a row, a view that joins them finds rows, because each reference
+// leads to the row with this key.
 func Same(t plan.Table, key types.ID) map[string]types.ID {
 	keys := map[string]types.ID{}
 	for _, c := range t.Columns {
@@ -110,16 +114,19 @@ func Same(t plan.Table, key types.ID) map[string]types.ID {
 // its parent and its grandparent.
 const chainLength = 4
 
-// Chain returns the keys of several rows. Each row refers to the next row of the same
-// list, and to the row with the same key in other tables, so that joins find rows. The
-// last row refers to no row, so that a recursive view comes to an end.
+// Chain returns the keys of several rows of a table, by column, so that views that join
+// the table with itself or with other tables find rows. Each row refers to the next row,
+// and the rows of other tables have the same keys. For example, for key 100 and the
+// columns id and parent_id, it returns 100 with parent 99, 99 with 98, 98 with 97, and 97
+// without a parent. The last row refers to no row, so that a recursive view comes to an
+// end.
 func Chain(t plan.Table, key types.ID) (rows []map[string]types.ID) {
 	for range chainLength {
 		keys := map[string]types.ID{}
 		for _, c := range t.Columns {
-			if c.Key && len(c.Refers) == 0 {
+			if c.Key && len(c.Refers) == 0 { // the key of the row itself
 				keys[c.Name] = key
-			} else if len(rows)+1 < chainLength {
+			} else if len(rows)+1 < chainLength { // a reference, which the last row does not have
 				keys[c.Name] = key - 1
 			}
 		}

@@ -88,8 +88,15 @@ type Result struct {
 type Request struct {
 	Tables     []plan.TableName
 	References []Reference
-	Ahead      int64 // a key of this size or more is a blocker, because it is ahead of the clock; 0 if the epoch is in the future
-	Issued     int64 // a key of this size or more is taken for a Snowflake ID; 0 if the epoch is in the future
+
+	// Ahead is the smallest ID of the time a minute from now. A present key of this size
+	// or more is a blocker, because a generator could later issue the same number. Ahead
+	// is 0 if the epoch is in the future.
+	Ahead int64
+
+	// Issued separates the keys that the database has assigned from Snowflake IDs. A key
+	// of this size or more is taken for an ID. Issued is 0 if the epoch is in the future.
+	Issued int64
 
 	RecreateViews bool // drop the views that block the plan, and create them again
 
@@ -97,18 +104,21 @@ type Request struct {
 	Place parking.Place // where phase park sets the counters, out of the range of IDs
 }
 
-// IsAhead reports whether key is a blocker because it is ahead of the clock. It excludes
-// the keys that a parked counter assigns, because they are larger than present IDs on
-// purpose.
+// IsAhead reports whether key is a blocker because a generator could later issue the same
+// number, see the field Ahead. It excludes the keys that a parked counter has assigned,
+// because they are larger than present IDs on purpose, and no generator reaches them for
+// years.
 func (r Request) IsAhead(key int64) bool {
 	return r.Ahead > 0 && key >= r.Ahead && !r.Place.Holds(types.ID(key))
 }
 
-// ParkStep returns the step that sets the counter of a table to the parking place, and
-// the way back, which sets it to from, its present value. move returns the statements
-// that set the counter to a value. locks describes the locks of the step.
-func (r Request) ParkStep(table plan.TableName, locks string, from types.ID, move func(types.ID) []plan.Statement) plan.Step {
-	return plan.Step{Table: table, Text: "the counter is parked " + r.Place.String(), Up: move(r.Place.ID), Down: move(from), Locks: locks}
+// ParkStep returns the step that parks the counter of a table. To park a counter, such as
+// AUTO_INCREMENT, means to set it far above all IDs that generators issue in the next
+// years, so that the keys that it still assigns are no IDs. The way back sets it to
+// present, its value today. setCounter returns the statements that set the counter to a
+// value. locks describes the locks of the step for users.
+func (r Request) ParkStep(table plan.TableName, locks string, present types.ID, setCounter func(types.ID) []plan.Statement) plan.Step {
+	return plan.Step{Table: table, Text: "the counter is parked " + r.Place.String(), Up: setCounter(r.Place.ID), Down: setCounter(present), Locks: locks}
 }
 
 // AheadFix is the fix of a blocker for a key that is ahead of the clock.
@@ -128,9 +138,9 @@ type Reference struct {
 	ToColumn string
 }
 
-// CompositeNote is a note on a table whose primary key has several columns. Its arguments
-// are the table and the number of columns. If the database does not assign any of them,
-// it is unknown which column holds the IDs.
+// CompositeNote is the format of a note on a table whose primary key has several columns,
+// of which the database assigns none, so that it is unknown which column holds the IDs.
+// Its arguments are the table and the number of columns.
 const CompositeNote = "Table %s has a key of %d columns, none of them assigned by the database: only those that are connected with another key that is moved are changed."
 
 // Settings apply to a statement or a step.
@@ -168,10 +178,11 @@ func (c *NarrowColumn) String() string { return c.Table.String() + "." + plan.Qu
 // A Text is the definition of a view, function or trigger.
 type Text struct{ Object, SQL string }
 
-// CheckServer returns an error for a server of another product that speaks the protocol
-// of the product want, as TiDB speaks that of MySQL. Such a server has a catalog, but a
-// plan from it might miss half of the schema, or rewrite a table that is spread over
-// several machines.
+// CheckServer returns an error if the server is not the product that the driver expects,
+// but another one with the same protocol, such as TiDB with the protocol of MySQL. It is
+// necessary because such a server has the same catalog tables, but a plan from them might
+// miss half of the schema, or rewrite a table that is spread over several machines. want
+// names the expected product for the error, for example "MySQL or MariaDB".
 func CheckServer(ctx context.Context, conn *sql.Conn, want string) error {
 	var version string
 	if err := conn.QueryRowContext(ctx, "SELECT version()").Scan(&version); err != nil {

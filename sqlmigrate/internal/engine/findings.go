@@ -21,18 +21,20 @@ func (f *Findings) Block(table plan.TableName, object, reason, fix string) {
 	f.Blockers = append(f.Blockers, plan.Blocker{Table: table, Object: object, Reason: reason, Fix: fix})
 }
 
-// Omit adds work that a phase leaves undone in a table. The other phases are not
-// affected.
+// Omit adds an omission, which is work that a phase leaves undone in a table because of
+// object. Unlike a blocker, it does not prevent the plan.
 func (f *Findings) Omit(phase plan.PhaseName, table plan.TableName, object, reason, fix string) {
 	f.Omitted = append(f.Omitted, plan.Omission{Phase: phase, Blocker: plan.Blocker{Table: table, Object: object, Reason: reason, Fix: fix}})
 }
 
-// Note adds a note.
+// Note adds a note for the users of the plan. format and args are those of [fmt.Sprintf].
+// The note keeps them, so that a short text can group the notes of a format.
 func (f *Findings) Note(format string, args ...any) {
 	f.Notes = append(f.Notes, Note{Text: sentence(format, args...), Format: format, Args: args})
 }
 
-// Warn adds a note on code that works today and fails after the move.
+// Warn adds a note, as [Findings.Note] does, on code that works today and fails after the
+// move. Such notes are printed under a title of their own.
 func (f *Findings) Warn(format string, args ...any) {
 	f.Notes = append(f.Notes, Note{Text: sentence(format, args...), Format: format, Args: args, Fails: true})
 }
@@ -42,15 +44,16 @@ func (f *Findings) Add(more Findings) {
 	f.Blockers, f.Omitted, f.Notes = append(f.Blockers, more.Blockers...), append(f.Omitted, more.Omitted...), append(f.Notes, more.Notes...)
 }
 
-// Reject adds a blocker for a column that rejects a key of today. err is the error of the
-// server.
+// Reject adds a blocker for a column whose copy rejects key, which a generator would issue
+// now. err is the error of the server.
 func (f *Findings) Reject(table plan.TableName, column string, key types.ID, err error) {
 	f.Block(table, columnOf(table, column), fmt.Sprintf("a copy of the table rejects key %d: %v", key, err),
 		"change what rejects the key, or leave the table out")
 }
 
-// RejectLast adds a note on a column that accepts today's keys, but rejects the last key
-// of the layout.
+// RejectLast adds a note on a column that accepts today's keys, but rejects key, the
+// layout's last key. It is not a blocker, because generators reach this key only when the
+// layout expires.
 func (f *Findings) RejectLast(table plan.TableName, column string, key types.ID, err error) {
 	f.Note("Column %s of table %s takes keys of today, but not %d, the last one of the layout: %v", column, table, key, err)
 }
@@ -73,16 +76,17 @@ func (f *Findings) NotTried(table plan.TableName, why error) {
 	f.Note("No key was tried in %s: %v", place, why)
 }
 
-// NotPositive adds an omission for a key that is not positive, so that it violates the
-// CHECK or trigger of phase guard. guard is the end of the reason: it states which part
-// of the guard is created nevertheless, for example "the table gets no CHECK".
+// NotPositive adds an omission for a column that already holds a key that is not positive.
+// This key violates the guard, which is the CHECK or trigger by which phase guard rejects
+// such keys. guard states in what form the table gets the guard nevertheless, for example
+// "the trigger checks new rows only", or that it gets none.
 func (f *Findings) NotPositive(table plan.TableName, column string, key int64, guard string) {
 	f.Omit(plan.Guard, table, columnOf(table, column), fmt.Sprintf("it holds key %d, which is not positive: %s", key, guard),
 		"give the row another key, and apply phase guard again")
 }
 
-// columnOf returns the name of the column in the form in which blockers and omissions
-// contain it.
+// columnOf describes the column as blockers and omissions do, for example "column id of
+// table orders".
 func columnOf(table plan.TableName, column string) string {
 	return "column " + column + " of table " + table.String()
 }

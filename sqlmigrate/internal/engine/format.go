@@ -17,16 +17,16 @@ const (
 // Formats lists all formats.
 var Formats = []Format{GolangMigrate, Goose, Atlas}
 
-// AtlasHead is the first line of a file for Atlas. It sets the line that ends a
-// statement.
+// AtlasHead is the first line of a file for Atlas. It tells Atlas that a line with
+// atlasEnd ends each statement.
 const (
 	AtlasHead = "-- atlas:delimiter " + atlasEnd + "\n\n"
 	atlasEnd  = "-- end"
 )
 
-// Script returns statements in the syntax of the tool. Goose and Atlas get markers around
-// each statement, because they would otherwise split a statement at the semicolons inside
-// it.
+// Script returns the text with which a migration file of this format runs the statements.
+// Goose and Atlas get markers around each statement, because they would otherwise split a
+// statement at the semicolons inside it.
 func (f Format) Script(statements []string) string {
 	begin, end := "", ";\n"
 	switch f {

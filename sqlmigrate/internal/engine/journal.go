@@ -13,10 +13,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A Journal holds the SQL for the table in which a database stores online moves, a row
-// for each move. The ID of a move is the name of its first table. A table can be in one
-// move only. The drivers of online moves embed a Journal, and set its fields for their
-// database.
+// A Journal builds the SQL for the journal, which is the table in which a database stores
+// its online moves and their progress, a row for each move. The ID of a move is the name
+// of its first table. A table can be in one move only. The drivers of online moves embed a
+// Journal, and set its fields for their database.
 type Journal struct {
 	Table func(m *Move) string      // returns the name of the journal, as SQL writes it
 	Mark  func(argument int) string // returns the placeholder of an argument; arguments are counted from 1
@@ -24,14 +24,15 @@ type Journal struct {
 	Parts string                    // the objects that a move adds, except triggers, in words for an error
 }
 
-// Find returns the move that contains any of the tables, from the journal with the name
-// table. It returns nil if there is no such move.
+// Find returns the stored move that contains any of the tables, or nil if there is none.
+// table is the name of the journal, as SQL writes it. Find reads all moves, because a move
+// is stored under the name of its first table only.
 func (j Journal) Find(ctx context.Context, from rows.Querier, table string, tables []plan.TableName) (*Move, error) {
 	found, err := rows.Read[struct {
 		Move
 		Began int64
 	}](ctx, from, "SELECT plan, back, stage, done, position, until, copied, rate, waits, steering, "+j.Began+" FROM "+table+" ORDER BY id")
-	for _, row := range found {
+	for _, row := range found { // there are no rows after an error
 		m := row.Move
 		m.Began = time.Unix(0, row.Began)
 		if slices.ContainsFunc(tables, func(t plan.TableName) bool { return slices.Contains(m.Plan.Tables, t) }) {
@@ -41,18 +42,18 @@ func (j Journal) Find(ctx context.Context, from rows.Querier, table string, tabl
 	return nil, JournalError("read", table, err)
 }
 
-// JournalError wraps err with the operation, for example "read", and the name of the
-// journal. It returns nil if err is nil.
-func JournalError(what, table string, err error) error {
+// JournalError wraps err with the operation that failed, for example "read", and table,
+// the name of the journal. It returns nil if err is nil.
+func JournalError(operation, table string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("sqlmigrate: online: %s table %s: %w", what, table, err)
+	return fmt.Errorf("sqlmigrate: online: %s table %s: %w", operation, table, err)
 }
 
-// Begin records a new move. It runs create, which creates the journal if it does not
-// exist, and insert, whose parameters are the ID of the move, its plan and the time when
-// it began.
+// Begin records a new move. It runs two statements: create creates the journal if it does
+// not exist, and insert adds a row. The parameters of insert are the ID of the move, its
+// plan as JSON, and began, which is the present time in the type of the database's column.
 func (j Journal) Begin(ctx context.Context, conn *sql.Conn, m *Move, create, insert string, began any) error {
 	plan, err := json.Marshal(m.Plan)
 	if err == nil {
@@ -80,7 +81,7 @@ func (j Journal) Set(ctx context.Context, conn Conn, m *Move, columns []string, 
 }
 
 // SaveMove implements [Online]. It records the progress of the move in its row, and
-// returns an error if the row is gone.
+// returns an error if the row does not exist any more.
 func (j Journal) SaveMove(ctx context.Context, conn Conn, m *Move) error {
 	n, err := j.Set(ctx, conn, m, []string{"back", "stage", "done", "position", "until", "copied", "rate", "waits"},
 		m.Back, m.From, m.Done, m.Position, m.Until, m.Copied, m.Rate, m.Waits)
@@ -90,8 +91,9 @@ func (j Journal) SaveMove(ctx context.Context, conn Conn, m *Move) error {
 	return j.Check(ctx, conn, m) // MariaDB does not count a row whose values are the same as before
 }
 
-// Check returns an error if the row of the move does not exist any more. Without it, the
-// progress of the move is unknown, so that no further step may run.
+// Check returns an error if the journal has no row of the move any more, for example
+// because a user has restored the table from a backup. Without the row, the progress of
+// the move is unknown, so no further step may run.
 func (j Journal) Check(ctx context.Context, conn Conn, m *Move) error {
 	var exists bool
 	err := conn.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM "+j.Table(m)+" WHERE id = "+j.Mark(1), m.Plan.ID()).Scan(&exists)
@@ -101,7 +103,8 @@ func (j Journal) Check(ctx context.Context, conn Conn, m *Move) error {
 	return JournalError("read", j.Table(m), err)
 }
 
-// Steer implements [Online]. It records the wishes of an operator in the row of the move.
+// Steer implements [Online]. It records m.Steering in the row of the move. These are the
+// requests of an operator, such as a pause, to the process that runs the move.
 func (j Journal) Steer(ctx context.Context, conn *sql.Conn, m *Move) error {
 	text, err := json.Marshal(m.Steering)
 	if err == nil {

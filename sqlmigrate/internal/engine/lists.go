@@ -14,8 +14,8 @@ func AppendNew[T comparable](list []T, x T) []T {
 	return append(list, x)
 }
 
-// Converted returns the results of convert for all elements of list. The result is nil if
-// list is nil.
+// Converted returns a list with the result of convert for each element of list. It returns
+// nil if list is nil.
 func Converted[From, To any](list []From, convert func(From) To) []To {
 	if list == nil {
 		return nil
@@ -27,8 +27,9 @@ func Converted[From, To any](list []From, convert func(From) To) []To {
 	return result
 }
 
-// Statements returns a statement for each text. All of them have the same Unless query,
-// which returns whether a statement has been done already. It may be empty.
+// Statements returns a [plan.Statement] for each SQL text. All of them have the same
+// Unless query. If this query returns true, the statement has been done already and is
+// skipped. If unless is empty, the statements always run.
 func Statements(unless string, texts ...string) []plan.Statement {
 	statements := make([]plan.Statement, len(texts))
 	for i, text := range texts {
@@ -37,7 +38,7 @@ func Statements(unless string, texts ...string) []plan.Statement {
 	return statements
 }
 
-// SQLOf returns the texts of statements.
+// SQLOf returns the SQL texts of statements.
 func SQLOf(statements []plan.Statement) []string {
 	sql := make([]string, len(statements))
 	for i, s := range statements {

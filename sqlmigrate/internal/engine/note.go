@@ -7,15 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// A Note is a fact to know before a plan is applied.
+// A Note is a fact that users should know before they apply a plan. Text is the result of
+// Format and Args.
 type Note struct {
 	Text   string
-	Format string // is the same in all notes of a kind
+	Format string // the same in all notes of a kind, for example "Column %s of table %s …"
 	Args   []any
 	Fails  bool // whether the note is on code that works today and fails after the move
 }
 
-// Short returns the text of the note with only the first names of each [List].
+// Short returns the text of the note with only the first names of each [List], for example
+// "view a, view b, view c and 3 more".
 func (n Note) Short() string {
 	if len(n.Args) == 0 {
 		return n.Text
@@ -23,16 +25,20 @@ func (n Note) Short() string {
 	return sentence(n.Format, Converted(n.Args, shortened)...)
 }
 
-// sentence returns the formatted text with a capital at its beginning, because a note may
-// begin with the name of an object, for example "function f".
+// sentence returns the formatted text with a capital at its beginning. A note may begin
+// with the name of an object, so that "function f" becomes "Function f".
 func sentence(format string, args ...any) string {
 	text := fmt.Sprintf(format, args...)
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// Name returns the arguments of the note that differ from those of another note of its
-// kind, for example "key of orders". It leaves out errors.
+// Name returns a short name of the note for a list of notes of the same kind, of which
+// only the first is printed in full. The name has the arguments that differ from those of
+// the printed note other. For example, next to a note on column id of table users, a note
+// on column key of table orders has the name "key of orders", and a note on column id of
+// table orders the name "orders". Errors among the arguments are left out, because they
+// are too long.
 func (n Note) Name(other Note) string {
 	var names []string
 	for i, arg := range n.Args {
@@ -44,8 +50,8 @@ func (n Note) Name(other Note) string {
 	return strings.Join(names, " of ")
 }
 
-// shortened returns the argument of a note as text, with only the first names of a List,
-// and any other argument unchanged.
+// shortened returns the text of a [List] with only its first names, and any other argument
+// of a note unchanged.
 func shortened(arg any) any {
 	if list, ok := arg.(List); ok {
 		return list.First()
@@ -53,7 +59,7 @@ func shortened(arg any) any {
 	return arg
 }
 
-// A List is a list of names as the argument of a note.
+// A List is a list of names as an argument of a note, which [Note.Short] can shorten.
 type List []string
 
 // String returns all names, separated by commas.
@@ -68,8 +74,8 @@ const (
 	firstNames = 3
 )
 
-// First returns the names as String does or, if there are more than Few, the first three
-// and the number of the further names.
+// First returns all names as String does or, if there are more than Few, only the first
+// three, as in "a, b, c and 3 more".
 func (l List) First() string {
 	if len(l) <= Few {
 		return l.String()

@@ -91,7 +91,8 @@ type OnlinePlan struct {
 // alone is a text.
 type MovedTables []plan.TableName
 
-// A movedTable is the JSON form of a table of [MovedTables].
+// A movedTable is the JSON form of a table of [MovedTables]. Unlike plan.TableName, it has
+// no MarshalText, so that encoding/json writes an object.
 type movedTable struct{ Schema, Name string }
 
 // MarshalJSON implements [json.Marshaler].
@@ -114,7 +115,10 @@ func (t *MovedTables) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// A Move is an online move that has begun, as the database stores it.
+// A Move is an online move that has begun, as the journal stores it, a table in the
+// database. [Journal.Find] scans the columns of the journal into the fields in their
+// order. The tag row is for package rows: json marks a field that is stored as JSON, and -
+// a field that is not scanned.
 type Move struct {
 	Plan OnlinePlan `row:"json"`
 
@@ -143,9 +147,9 @@ type Move struct {
 // ID returns the ID of the move, which is the name of its first table.
 func (p *OnlinePlan) ID() string { return p.Tables[0].String() }
 
-// RunLong runs a step of kind [plan.Long] or [plan.Verify]. The first statement of a
-// Verify step counts the rows that are wrong, and RunLong returns a [DifferError] if
-// there are any.
+// RunLong runs a step of kind [plan.Long] or [plan.Verify]. Of a Verify step it runs only
+// the first statement, which counts the rows that are wrong, and returns a [DifferError]
+// if there are any. Of a Long step it runs all statements.
 func RunLong(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) error {
 	if step.Kind == plan.Verify {
 		var n int64
@@ -162,7 +166,8 @@ func RunLong(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) error {
 	return nil
 }
 
-// A DifferError reports rows that do not have the values that a step requires.
+// A DifferError reports rows that do not have the values that a step requires, for example
+// rows whose new column is not a copy of the old column.
 type DifferError struct{ Err error }
 
 func (e DifferError) Error() string { return e.Err.Error() }

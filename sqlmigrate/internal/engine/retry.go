@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Tries counts the attempts at a statement that needs a lock which other sessions hold.
+// Tries counts the failed attempts at a statement that needs a lock which other sessions
+// hold, and limits the time for all attempts.
 type Tries struct {
 	Limit time.Duration // the time for all attempts, from the first failure on
 	Count int           // the number of failed attempts
@@ -15,8 +16,8 @@ type Tries struct {
 	begun time.Time // the time of the first failure
 }
 
-// Failed counts a failed attempt, and reports whether there is time for a pause and
-// another attempt.
+// Failed counts a failed attempt, and reports whether the caller may try again, because
+// the limit is not reached after a pause of this length.
 func (t *Tries) Failed(pause time.Duration) bool {
 	if t.Count == 0 {
 		t.begun = time.Now()
@@ -25,7 +26,7 @@ func (t *Tries) Failed(pause time.Duration) bool {
 	return time.Since(t.begun)+pause < t.Limit
 }
 
-// Sleep waits for d. If ctx ends first, it returns the cause of ctx.
+// Sleep waits for d, and returns nil. If ctx ends first, it returns the cause of ctx.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
@@ -40,9 +41,10 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// WithCause returns err, wrapped with the cause of ctx if ctx has ended. It is needed
-// because a driver whose context has ended may report a bad connection instead, even for
-// the next statement.
+// WithCause returns err, and also the cause of ctx if ctx has ended and err does not
+// contain it. It is needed because a driver may report a bad connection after its context
+// has ended, and not that the user has canceled the context. It does so even for the next
+// statement.
 func WithCause(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if err == nil || cause == nil || errors.Is(err, cause) {

@@ -14,7 +14,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A Trial describes the keys that [Engine.Try] inserts into copies of tables.
+// A Trial describes the keys that [Engine.Try] inserts into copies of tables, to find out
+// whether the tables accept Snowflake IDs.
 type Trial struct {
 	Tables []plan.Table // the tables as [Engine.Inspect] returns them; all their columns hold keys
 
@@ -29,11 +30,12 @@ type Trial struct {
 	Last  types.ID // the last key of the layout
 }
 
-// Unassigned returns the columns of a table whose keys the database must not assign after
-// the move, because programs assign them. A trigger must not assign them either. A key
-// that the database assigns today is one of them only if the plan has phase detach. Keys
-// that refer to another key, keys with a computed default, and the keys of parked
-// counters are not, because the move does not change how they get their values.
+// Unassigned returns the names of the key columns to which programs must give values after
+// the move, because neither the database nor a trigger may assign them then. These are the
+// columns of the primary key that the database does not assign today and, if the plan has
+// phase detach, those that it assigns. It leaves out the columns that get their values as
+// before: keys that refer to another key, keys with a computed default, and all keys if
+// the counters are parked.
 func (t Trial) Unassigned(table plan.Table) (names []string) {
 	detached := slices.ContainsFunc(t.Phases, func(p plan.Phase) bool { return p.Name == plan.Detach })
 	for _, c := range table.Columns {
@@ -44,16 +46,16 @@ func (t Trial) Unassigned(table plan.Table) (names []string) {
 	return names
 }
 
-// Run tries today's key and then the layout's last key in the copies. It reports the
+// Run tries today's key and then the layout's last key in the copies c. It reports the
 // columns that reject them, the triggers that assign keys, the code that inserts rows
-// without a key, and the views that cannot be read. copied lists the table of each copy.
-// A table can be listed several times, because some parts of its definition are tried in
-// separate copies.
+// without a key, and the views that cannot be read. copied has the table of each copy, so
+// that [Row.Table] is an index in it. It has a table several times if parts of the table's
+// definition are tried in separate copies.
 func (t Trial) Run(ctx context.Context, c Copies, copied []plan.Table) (found Findings, err error) {
 	r := &trialRun{Trial: t, Copies: c, Findings: &found, copied: copied, decided: map[plan.TableName]bool{}}
 	err = r.tryKeys(ctx, t.Today, r.Reject, r.NotTried)
-	// A table that cannot be tried was reported for the first key.
 	if err == nil {
+		// The function does nothing, because r.NotTried was called for the first key.
 		err = r.tryKeys(ctx, t.Last, r.RejectLast, func(plan.TableName, error) {})
 	}
 	if err == nil {
@@ -75,15 +77,17 @@ type trialRun struct {
 	*Findings
 
 	copied  []plan.Table            // the table of each copy
-	decided map[plan.TableName]bool // the tables whose result is known, so that they are not tried again
+	decided map[plan.TableName]bool // the tables that were reported for a key, so that further keys are not tried
 
 	assigning []plan.TableName // the tables with a trigger that assigns keys
 }
 
-// tryKeys inserts into each copy rows that have keys close to key in all columns at once.
-// It leaves out a copy without columns to move, and a table whose result is known. For a
-// table that rejects such a row, it examines each column, and calls reject or notTried
-// with the result.
+// tryKeys inserts into each copy rows that have keys close to key in all columns at once,
+// because a row for each column would take longer, and most tables accept every key. If a
+// copy rejects a row, tryKeys examines its columns one by one. It then calls reject for a
+// column that rejects the key, or notTried if that is unknown for the whole table. It
+// leaves out copies without columns to move, and tables that were reported for an earlier
+// key.
 func (r *trialRun) tryKeys(ctx context.Context, key types.ID, reject func(table plan.TableName, column string, key types.ID, err error), notTried func(plan.TableName, error)) error {
 	var rows []Row
 	for i, t := range r.copied {
@@ -94,7 +98,7 @@ func (r *trialRun) tryKeys(ctx context.Context, key types.ID, reject func(table 
 		}
 	}
 	refusals, err := r.Enter(ctx, rows)
-	failed := map[int]bool{}
+	failed := map[int]bool{} // the copies of which a row was rejected, by their index
 	for i, refusal := range refusals {
 		failed[rows[i].Table] = failed[rows[i].Table] || refusal != nil
 	}
@@ -111,8 +115,8 @@ func (r *trialRun) tryKeys(ctx context.Context, key types.ID, reject func(table 
 // error, because they have the same cause. If no column rejects the key, but an insertion
 // failed, it calls notTried.
 func (r *trialRun) examine(ctx context.Context, i int, t plan.Table, key types.ID, reject func(table plan.TableName, column string, key types.ID, err error), notTried func(plan.TableName, error)) error {
-	var untried error
-	reasons := map[string]bool{}
+	var untried error            // the first error of unknown cause
+	reasons := map[string]bool{} // the errors that were reported
 	for _, column := range t.Columns {
 		rejected, refusal, err := r.rejects(ctx, i, t, column.Name, key)
 		switch {
@@ -135,11 +139,15 @@ func (r *trialRun) examine(ctx context.Context, i int, t plan.Table, key types.I
 	return nil
 }
 
-// rejects reports whether a column of copy i rejects the key, and returns the error of
-// the database. It combines the key with several keys in the other columns, and with each
-// of the [Fills]. The column rejects the key if, with one fill, every row with the key
-// fails, and one of these rows is accepted with a small key in the column. If an
-// insertion failed for an unknown cause, rejects returns false and the error.
+// rejects reports whether a column of copy i rejects the key, and returns as refusal the
+// error of the database. It must exclude other causes, for example a CHECK on another
+// column. Therefore it tries several rows with the key, which differ in the keys of the
+// other columns and in the [Fills], and the same rows with a small key in the column. The
+// column rejects the key if, with one of the fills, every row with the key fails, and one
+// of these rows is accepted with a small key.
+//
+// If the column accepts the key, rejects returns false and nil. If all rows fail, also
+// with small keys, the cause is unknown, and it returns false and the error.
 func (r *trialRun) rejects(ctx context.Context, i int, t plan.Table, column string, key types.ID) (rejected bool, refusal, err error) {
 	// The keys to compare: the key itself, and small keys that the table accepts. The
 	// largest key of the table is one of them, because a CHECK may reject keys below a
@@ -148,14 +156,16 @@ func (r *trialRun) rejects(ctx context.Context, i int, t plan.Table, column stri
 	if t.MaxKey > r.Small && t.MaxKey < key {
 		values = append(values, t.MaxKey)
 	}
-	accepted := false
+	accepted := false // whether a row with the key was accepted
 	for fill := range Fills {
+		// Of each combination of other keys, the first row has the key, and the next rows
+		// have the small keys.
 		var rows []Row
 		for _, other := range r.otherKeys(t, column, key) {
 			for _, value := range values {
 				keys := maps.Clone(other)
 				keys[column] = value
-				rows = append(rows, Row{Table: i, Fill: fill, AsIs: value != key, Keys: keys}) // small keys are tried with the present types
+				rows = append(rows, Row{Table: i, Fill: fill, AsIs: value != key, Keys: keys}) // small keys are tried in the table as it is today
 			}
 		}
 		refusals, err := r.Enter(ctx, rows)
@@ -177,11 +187,12 @@ func (r *trialRun) rejects(ctx context.Context, i int, t plan.Table, column stri
 	return false, refusal, nil
 }
 
-// decide judges a key from the errors of several rows. Each element of combinations holds
-// first the error of a row with the key, and then the errors of the same row with small
-// keys. The key is accepted if one of the rows with the key has reached the table.
-// Otherwise, failure is the error of a row that is accepted with a small key. If there is
-// no such row, failure is nil, because the cause of the errors is unknown.
+// decide decides whether a column accepts a key, from the errors of several rows. Each
+// element of combinations holds first the error of a row with the key, and then the errors
+// of the same row with small keys instead. The column accepts the key if one of the rows
+// with the key was written to the table. Otherwise, failure is the error of a row that is
+// accepted with a small key, because only the size of the key can be the cause of this
+// error. If there is no such row, failure is nil.
 func decide(combinations [][]error) (accepts bool, failure error) {
 	for _, refusals := range combinations {
 		if reachedTable(refusals[0]) {
@@ -194,17 +205,18 @@ func decide(combinations [][]error) (accepts bool, failure error) {
 	return false, failure
 }
 
-// reachedTable reports whether the row with this error was written to the table, which
-// means that the database has accepted its keys.
+// reachedTable reports whether the row with this error, or with nil, was written to its
+// copy, which means that the database has accepted its keys.
 func reachedTable(refusal error) bool {
 	var unanswered Unanswered
 	return refusal == nil || errors.As(refusal, &unanswered) && unanswered.Written
 }
 
-// otherKeys returns combinations of keys for the columns other than column: large keys,
-// small keys, NULL in all of them, and then a small key in a single column. A CHECK may
-// require any of these, for example that exactly one of two references is set. A
-// combination with large keys also has an entry for column, which the caller overwrites.
+// otherKeys returns combinations of keys for the columns other than column, in which a
+// trial of key in column can succeed. A CHECK may require any of them, for example that
+// exactly one of two references is set. The combinations are large keys in all columns,
+// small keys in all, NULL in all, and for each column a small key in this column alone.
+// The first combination also has an entry for column, which the caller overwrites.
 func (r *trialRun) otherKeys(t plan.Table, column string, key types.ID) []map[string]types.ID {
 	// Near subtracts up to the number of columns, so these small keys are not below
 	// Small.
@@ -219,13 +231,13 @@ func (r *trialRun) otherKeys(t plan.Table, column string, key types.ID) []map[st
 	return combinations
 }
 
-// tryViews reports the views that can be read with a small key, but not with a key of
-// today. It adds a note on views that return no row or that fail with any key, because
-// the trial shows nothing about them. The note omits a view that has no table, because it
-// reads only views.
+// tryViews reports the views that can be read while a row with a small key is in their
+// tables, but not with a key of today. It adds a note on views that return no row or that
+// fail with any key, because the trial shows nothing about them. The note omits a view
+// that has no table, because it reads only views.
 func (r *trialRun) tryViews(ctx context.Context) error {
 	views, err := r.Views(ctx, r.Today, false) // with the types of the plan
-	var before []Shown
+	var before []Shown                         // the results with a small key, in the order of views
 	if err == nil && slices.ContainsFunc(views, func(v Shown) bool { return v.Err != nil }) {
 		before, err = r.Views(ctx, r.Small, true) // with the present types
 	}
@@ -245,7 +257,8 @@ func (r *trialRun) tryViews(ctx context.Context) error {
 	return err
 }
 
-// findAssigning reports the triggers that still assign keys after phase detach.
+// findAssigning reports the triggers that still assign keys after phase detach, as
+// omissions of this phase. It also stores their tables for findInsert.
 func (r *trialRun) findAssigning(ctx context.Context) error {
 	triggers, err := r.Assigning(ctx)
 	for _, t := range triggers {
@@ -255,8 +268,8 @@ func (r *trialRun) findAssigning(ctx context.Context) error {
 	return err
 }
 
-// findCodes reports the code that inserts rows without a key, and the code that writes a
-// key into a narrow column.
+// findCodes reports the code in the database, such as triggers and functions, that inserts
+// rows without a key, and the triggers that write a key into a narrow column.
 func (r *trialRun) findCodes(ctx context.Context) error {
 	codes, err := r.Codes(ctx)
 	r.findViews(codes)
@@ -271,9 +284,10 @@ func (r *trialRun) findCodes(ctx context.Context) error {
 	return err
 }
 
-// findViews adds a note for each key with all views that do not show it. A program that
-// inserts into such a view cannot give the key. The database does not know whether any
-// program does.
+// findViews adds a note for each key on the views of its table that do not have the key
+// among their columns. A program that inserts into such a view cannot give the key, so its
+// INSERT fails after phase detach. It is only a note, because the database does not know
+// whether a program inserts into the view.
 func (r *trialRun) findViews(codes []Code) {
 	for _, t := range r.Tables {
 		for _, key := range r.Unassigned(t) {
@@ -310,8 +324,8 @@ func (r *trialRun) findInsert(code Code, t plan.Table) {
 	}
 }
 
-// isInto reports whether an INSERT is into the table. If the schema of one of them is
-// unknown, it compares only the names.
+// isInto reports whether an INSERT is into the table. If the INSERT or the table has no
+// schema, it compares only the names.
 func isInto(in sqltext.Insert, t plan.Table) bool {
 	return strings.EqualFold(in.Table, t.Name) && (in.Schema == "" || t.Schema == "" || strings.EqualFold(in.Schema, t.Schema))
 }

@@ -20,7 +20,7 @@ type Input struct {
 	Named []engine.Reference
 
 	// Explained are columns that are left out, because the plan moves them, or because
-	// the caller says that they hold no keys.
+	// the caller says that they hold no keys. Only Table and Column are used.
 	Explained []engine.Reference
 }
 
@@ -32,18 +32,20 @@ type finder struct {
 	sources []keySource // in the order of their priority; the first source that has a column decides
 }
 
-// A keySource maps columns to the keys that they hold. An entry without keys means that
-// the column holds none of the keys.
+// A keySource is a source of certain evidence, for example the foreign keys. It maps
+// columns to the keys that they hold. An entry without keys means that the column holds
+// none of the keys.
 type keySource map[Key]*keyEvidence
 
-// A keyEvidence is an entry of a source: the keys that a column holds, and the reason
-// for the user.
+// A keyEvidence is an entry of a source. It has the keys that a column holds, and the
+// reason for the user, such as "its foreign key".
 type keyEvidence struct {
 	keys   []Key
 	reason string
 }
 
-// add adds keys to the entry of a column. The reason of the first call counts.
+// add adds keys to the entry of a column, which it creates if necessary. If the entry
+// exists, its reason does not change.
 func (s keySource) add(column Key, reason string, keys ...Key) {
 	if s[column] == nil {
 		s[column] = &keyEvidence{reason: reason}
@@ -53,9 +55,10 @@ func (s keySource) add(column Key, reason string, keys ...Key) {
 	}
 }
 
-// read fills the sources from the input, in the order in which judge asks them. For views
-// and functions, it finds the pairs of columns that they compare.
-func (f *finder) read() {
+// readSources fills the sources from the input, in the order in which judge asks them:
+// columns that the caller explains or names, foreign keys, and comparisons in views,
+// functions and triggers. It also fills f.keys.
+func (f *finder) readSources() {
 	explained, named, foreign, joined := keySource{}, keySource{}, keySource{}, keySource{}
 	f.sources = []keySource{explained, named, foreign, joined}
 	for _, c := range f.in.Explained {
@@ -74,7 +77,7 @@ func (f *finder) read() {
 			foreign.add(from, "its foreign key", key)
 		}
 	}
-	known := map[string][]plan.TableName{}
+	known := map[string][]plan.TableName{} // all tables by their names in lower case
 	for _, t := range f.in.Survey.Tables {
 		known[strings.ToLower(t.Name)] = append(known[strings.ToLower(t.Name)], t)
 	}
@@ -90,23 +93,22 @@ func (f *finder) read() {
 	}
 }
 
-// A suspect is a column that may hold keys. Its reason is empty as long as only its
-// values can decide.
+// A suspect is a column that may hold keys.
 type suspect struct {
 	column  engine.NarrowColumn
 	name    columnName
 	meaning nameMeaning
-	keys    []Key
-	reason  string
-	values  sampleValues // empty if its values do not matter, or cannot be read
+	keys    []Key        // the keys that it may hold
+	reason  string       // the reason for the user; while it is empty, only the values can decide
+	values  sampleValues // a sample of its values; empty if they do not matter, or cannot be read
 	dense   bool         // whether the values are a primary key almost without gaps, as a counter assigns it
 }
 
-// found returns the suspect in the form of a plan.
-func (s *suspect) found() plan.LikelyReference {
-	found := plan.LikelyReference{Column: s.column.String(), Type: s.column.Type, Reason: s.reason, Change: s.column.Change}
+// reference returns the suspect in the form of a plan.
+func (s *suspect) reference() plan.LikelyReference {
+	r := plan.LikelyReference{Column: s.column.String(), Type: s.column.Type, Reason: s.reason, Change: s.column.Change}
 	for _, key := range s.keys {
-		found.Keys = append(found.Keys, key.String())
+		r.Keys = append(r.Keys, key.String())
 	}
-	return found
+	return r
 }

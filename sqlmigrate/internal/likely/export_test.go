@@ -8,7 +8,7 @@ import (
 // Meaning classifies the name of a column as "", "elsewhere", "role", "weak" or "named",
 // and returns the first key to which the column may refer.
 func Meaning(survey *engine.Survey, keys []Key, table plan.TableName, column string) (string, string) {
-	tables := newTables(survey.Tables, keys)
+	tables := newTableIndex(survey.Tables, keys)
 	tables.findOwners(survey)
 	m, found := tables.meaningOf(table, parseName(column))
 	first := ""

@@ -14,8 +14,8 @@ type Key struct {
 
 func (k Key) String() string { return k.Table.String() + "." + plan.QuoteDotted(k.Column) }
 
-// columnOf returns a column with its names in lower case, so that names from different
-// sources are equal.
+// columnOf returns a column with its names in lower case, as a map key, because the
+// catalog, the caller and the text of a view may write a name in different cases.
 func columnOf(table plan.TableName, name string) Key {
 	return Key{plan.TableName{Schema: strings.ToLower(table.Schema), Name: strings.ToLower(table.Name)}, strings.ToLower(name)}
 }

@@ -15,14 +15,15 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Find returns the columns that may hold keys, sorted by table, and in a table in the
-// order of the survey. It reads samples of the columns whose names do not decide.
+// Find returns the narrow columns of the survey that may hold one of the keys, sorted by
+// table, and in a table in the order of the survey. It first judges each column by the
+// catalog, then reads samples of the columns for which this does not decide.
 func Find(ctx context.Context, in Input) (found []plan.LikelyReference, err error) {
 	in.Keys = slices.Clone(in.Keys)
 	slices.SortFunc(in.Keys, func(a, b Key) int { return cmp.Compare(a.String(), b.String()) })
-	f := &finder{in: in, tables: newTables(in.Survey.Tables, in.Keys), keys: map[Key]Key{}}
+	f := &finder{in: in, tables: newTableIndex(in.Survey.Tables, in.Keys), keys: map[Key]Key{}}
 	f.tables.findOwners(in.Survey)
-	f.read()
+	f.readSources()
 	var suspects []*suspect
 	for _, c := range in.Survey.Columns {
 		if s := f.judge(c); s != nil {
@@ -36,16 +37,17 @@ func Find(ctx context.Context, in Input) (found []plan.LikelyReference, err erro
 		return cmp.Or(cmp.Compare(a.column.Table.Schema, b.column.Table.Schema), cmp.Compare(a.column.Table.Name, b.column.Table.Name))
 	})
 	for _, s := range suspects {
-		if s.reason != "" {
-			found = append(found, s.found())
+		if s.reason != "" { // without a reason, the column holds no keys
+			found = append(found, s.reference())
 		}
 	}
 	return found, nil
 }
 
 // judge returns the suspect for a column, or nil if the column does not hold one of the
-// keys. It decides by the sources, the name and the comment of the column, in this order.
-// If these do not decide, the suspect has no reason yet.
+// keys. It decides by the sources, for example a foreign key, then by the name and the
+// comment of the column. If these do not decide, it returns a suspect without a reason, of
+// which weighValues compares the values with the keys.
 func (f *finder) judge(c engine.NarrowColumn) *suspect {
 	id := columnOf(c.Table, c.Name)
 	if c.Assigned { // the database assigns it, so it is the key of its own table
@@ -60,36 +62,39 @@ func (f *finder) judge(c engine.NarrowColumn) *suspect {
 			return &suspect{column: c, keys: entry.keys, reason: entry.reason}
 		}
 	}
-	// Of an attribute of a composite type, column.attribute, only its own name counts.
+	// The name of an attribute of a composite type is column.attribute, of which only the
+	// last part counts.
 	s := &suspect{column: c, name: parseName(c.Name[strings.LastIndex(c.Name, ".")+1:])}
 	s.meaning, s.keys = f.tables.meaningOf(c.Table, s.name)
 	if s.meaning == givenKey && !f.isOwnKey(s) {
 		s.reason = "its name"
 		return s
 	}
-	if keys := slices.DeleteFunc(slices.Clone(f.in.Keys), func(key Key) bool { return !mentions(c.Comment, key) }); len(keys) > 0 {
-		s.keys, s.reason = keys, "its comment"
+	if mentioned := slices.DeleteFunc(slices.Clone(f.in.Keys), func(key Key) bool { return !mentions(c.Comment, key) }); len(mentioned) > 0 {
+		s.keys, s.reason = mentioned, "its comment"
 		return s
 	}
 	if _, isKey := f.keys[id]; isKey || s.meaning == otherKey { // a moved key, or a reference to another table
 		return nil
 	}
-	if c.Alone { // the name of a primary key, such as redirect.rd_from, shows no reference, so its values decide
+	// The name of a primary key usually means the key itself. Some are references
+	// nevertheless, such as redirect.rd_from, so only the values decide.
+	if c.Alone {
 		s.meaning = noMeaning
 	}
 	return s
 }
 
-// isOwnKey reports whether the column is the primary key of its table and is named after
-// this table, such as film_id of film, so that its name does not mean that it refers to
-// another table.
+// isOwnKey reports whether the name of the column means the key of its own table, such as
+// film.film_id, because the column is the primary key of this table. Such a name does not
+// show a reference to another table.
 func (f *finder) isOwnKey(s *suspect) bool {
 	return s.column.Alone && len(s.keys) == 1 && s.keys[0].Table == s.column.Table
 }
 
-// weighValues reads the values of the columns whose names do not decide, and decides by
-// them. It leaves out a column whose name only means an amount, because small numbers
-// look like keys.
+// weighValues reads values of the suspects that have no reason yet, and decides by them
+// whether the columns hold keys. It leaves out a column whose name only means an amount,
+// such as quantity, because small numbers look like keys.
 func (f *finder) weighValues(ctx context.Context, suspects []*suspect) error {
 	var undecided []*suspect
 	byTable := map[plan.TableName][]*suspect{}
@@ -115,42 +120,43 @@ func (f *finder) weighValues(ctx context.Context, suspects []*suspect) error {
 	return ctx.Err() // a table that the account may not read is unknown, and not an error
 }
 
-// settle decides by the values of a column whether it holds keys, and sets its keys and
-// the reason. found has the values that exist as each key. If the reason stays empty, the
-// column holds none.
+// settle decides by the values of a column, and by the meaning of its name, whether it
+// holds keys. If it does, settle sets its keys and the reason. found shows for each key
+// which values of the columns exist as this key.
 func (f *finder) settle(s *suspect, found []*lookup) {
-	// all are the keys of which every value is a key.
-	all := keysOf(found, func(p *lookup) bool { return len(s.values) > 0 && p.has(s.values) })
+	// holdAll are the keys, such as users.id, in which all values of the column exist, and
+	// holdSome are those in which at least one may exist.
+	holdAll := keysOf(found, func(p *lookup) bool { return len(s.values) > 0 && p.hasAll(s.values) })
+	holdSome := keysOf(found, func(p *lookup) bool { return p.unknown || p.count(s.values) > 0 })
 	switch s.meaning {
-	case someKey: // the name decides, unless enough values are no keys
-		anyKey := keysOf(found, func(p *lookup) bool { return p.unknown || p.count(s.values) > 0 })
-		if len(s.values) >= disproof && len(anyKey) == 0 {
+	case someKey: // the name decides, unless many values have been read and none exists as a key
+		if len(s.values) >= disproof && len(holdSome) == 0 {
 			return
 		}
-		s.reason, s.keys = "its name", f.tables.owned(all)
+		s.reason, s.keys = "its name", f.tables.owned(holdAll)
 		if other := f.typeColumn(s.column); other != "" {
 			s.reason = "its name, next to " + other
 		}
 	case maybeGivenKey: // the values must confirm the name
-		s.keys = slices.DeleteFunc(s.keys, func(key Key) bool { return !slices.Contains(all, key) })
+		s.keys = slices.DeleteFunc(s.keys, func(key Key) bool { return !slices.Contains(holdAll, key) })
 		if len(s.keys) > 0 {
 			s.reason = "its name and values"
 		}
 	case noMeaning: // only the values can decide
-		s.keys = f.tables.owned(keysOf(found, func(p *lookup) bool { return p.fits(s) }))
+		s.keys = f.tables.owned(keysOf(found, func(p *lookup) bool { return p.isEvidence(s) }))
 		if len(s.keys) == 0 {
 			return
 		}
 		s.reason = fmt.Sprintf("its values: all %d that were looked up are keys", len(s.values))
-		// Unless the values leave out the gaps between keys, a counter may have assigned
-		// values that are keys by chance.
-		if !slices.ContainsFunc(found, func(p *lookup) bool { return p.leavesOut(s.values) }) {
+		// Unless the values avoid the gaps between keys, another counter may have assigned
+		// them, so that they are keys by chance.
+		if !slices.ContainsFunc(found, func(p *lookup) bool { return p.avoidsGaps(s.values) }) {
 			s.reason += ", as a counter's may be"
 		}
 	}
 }
 
-// keysOf returns the keys for which is returns true.
+// keysOf returns the keys of the lookups for which the function is returns true.
 func keysOf(found []*lookup, is func(*lookup) bool) []Key {
 	var keys []Key
 	for _, p := range found {
@@ -161,8 +167,8 @@ func keysOf(found []*lookup, is func(*lookup) bool) []Key {
 	return keys
 }
 
-// typeColumn returns the column beside c that may name the table to which c refers, for
-// example owner_type for owner_id. It returns "" if there is none.
+// typeColumn returns the column of the same table that may name the table to which c
+// refers, for example owner_type for owner_id. It returns "" if there is none.
 func (f *finder) typeColumn(c engine.NarrowColumn) string {
 	stem, ok := strings.CutSuffix(c.Name, "_id")
 	if other := (engine.Reference{Table: c.Table, Column: stem + "_type"}); ok && slices.Contains(f.in.Survey.TypeColumns, other) {

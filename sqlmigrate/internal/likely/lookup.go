@@ -13,9 +13,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// sample reads values of the columns of a table. If it cannot read the table, because a
-// right is missing or the table is locked, the columns have no values, and only their
-// names count.
+// sample reads values of the suspects, which are columns of the same table. If it cannot
+// read the table, because a right is missing or the table is locked, the suspects have no
+// values, and only their names count.
 func (f *finder) sample(ctx context.Context, table plan.TableName, suspects []*suspect) {
 	columns := make([]engine.NarrowColumn, len(suspects))
 	for i, s := range suspects {
@@ -35,27 +35,28 @@ func (f *finder) sample(ctx context.Context, table plan.TableName, suspects []*s
 	}
 }
 
-// A lookup is the result of looking up values in a key: the values that exist as a key,
-// and the range of the key. It also looks up probes, which are random numbers in the
-// range of the values. If they are keys too, the keys have few gaps, and values that are
-// all keys are weak evidence.
+// A lookup is the result of looking up the values of columns in a key, for example in
+// users.id. It has the range of the key, and the numbers that exist as the key. Besides the
+// values, probes are looked up, which are random numbers between the smallest and the
+// largest value of a column. If these exist too, the key has few gaps, so that it means
+// little if all values exist.
 type lookup struct {
 	key               Key
 	unknown           bool // whether the key cannot be read
 	smallest, largest int64
-	values            map[int64]bool
+	existing          map[int64]bool // the values and probes that exist as the key
 }
 
 const (
 	firstProbes  = 16 // number of values and probes of each column in the first look-up
-	secondProbes = 50 // number of probes in the second look-up, which reads all values if all values of the first are keys
+	secondProbes = 50 // number of probes in the second look-up, which reads all values of a sample
 )
 
-// lookUp finds which values of the columns exist as the key. The first look-up reads few
-// values of each column, and decides for which columns more values are worth the time.
+// lookUp finds which values of the columns exist as the key. It looks up few values of
+// each column first, and then all values of the columns for which this is worth the time.
 // Both use the index of the key.
 func (f *finder) lookUp(ctx context.Context, key Key, undecided []*suspect) *lookup {
-	p := &lookup{key: key, values: map[int64]bool{}}
+	p := &lookup{key: key, existing: map[int64]bool{}}
 	query := fmt.Sprintf("SELECT MIN(%[1]s), MAX(%[1]s) FROM %[2]s", f.quote(key.Column), f.in.Engine.Quote(key.Table))
 	var smallest, largest sql.NullInt64
 	if err := f.in.Conn.QueryRowContext(ctx, query).Scan(&smallest, &largest); err != nil || !largest.Valid { // NULL if the table is empty
@@ -63,32 +64,34 @@ func (f *finder) lookUp(ctx context.Context, key Key, undecided []*suspect) *loo
 		return p
 	}
 	p.smallest, p.largest = smallest.Int64, largest.Int64
-	var first, then sampleValues
+	var first, second sampleValues
 	for _, s := range undecided {
 		first = slices.Concat(first, s.values.thinned(firstProbes), s.values.probes(firstProbes))
 	}
 	f.readExisting(ctx, p, first)
-	// More values are read if all first values are keys, unless the name says nothing and
-	// these values are like those of a counter, whose probes are keys too.
+	// All values of a column are only worth the time if the first values exist. If the name
+	// has no meaning, the column must also have a chance to pass isEvidence, because its
+	// values span the range of the key, or because a probe does not exist.
 	for _, s := range undecided {
-		if p.has(s.values.thinned(firstProbes)) && (s.meaning != noMeaning || p.reaches(s.values) || !p.has(s.values.probes(firstProbes))) {
-			then = slices.Concat(then, s.values, s.values.probes(secondProbes))
+		if p.hasAll(s.values.thinned(firstProbes)) && (s.meaning != noMeaning || p.isSpanned(s.values) || !p.hasAll(s.values.probes(firstProbes))) {
+			second = slices.Concat(second, s.values, s.values.probes(secondProbes))
 		}
 	}
-	f.readExisting(ctx, p, then)
+	f.readExisting(ctx, p, second)
 	return p
 }
 
-// quote quotes the name of a column.
+// quote returns the name of a column in the quotation marks of the database.
 func (f *finder) quote(column string) string {
 	return f.in.Engine.Quote(plan.TableName{Name: column})
 }
 
-// readExisting reads which of the wanted values exist as the key of p, 1,000 in a query.
-// It leaves out values that are outside of the range of the key, or known to exist.
+// readExisting reads which of the wanted values exist as the key of p, up to 1,000 in a
+// query, and adds them to p.existing. It leaves out values that are outside of the range of
+// the key, or known to exist.
 func (f *finder) readExisting(ctx context.Context, p *lookup, wanted sampleValues) {
 	slices.Sort(wanted)
-	wanted = slices.DeleteFunc(slices.Compact(wanted), func(value int64) bool { return value < p.smallest || value > p.largest || p.values[value] })
+	wanted = slices.DeleteFunc(slices.Compact(wanted), func(value int64) bool { return value < p.smallest || value > p.largest || p.existing[value] })
 	for chunk := range slices.Chunk(wanted, 1000) {
 		// fmt prints [1 2 3], which becomes 1,2,3.
 		list := strings.ReplaceAll(strings.Trim(fmt.Sprint(chunk), "[]"), " ", ",")
@@ -99,7 +102,7 @@ func (f *finder) readExisting(ctx context.Context, p *lookup, wanted sampleValue
 			return
 		}
 		for _, value := range found {
-			p.values[value] = true
+			p.existing[value] = true
 		}
 	}
 }
@@ -108,31 +111,32 @@ func (f *finder) readExisting(ctx context.Context, p *lookup, wanted sampleValue
 func (p *lookup) count(values sampleValues) int {
 	n := 0
 	for _, value := range values {
-		if p.values[value] {
+		if p.existing[value] {
 			n++
 		}
 	}
 	return n
 }
 
-// has reports whether all values exist as the key.
-func (p *lookup) has(values sampleValues) bool { return p.count(values) == len(values) }
+// hasAll reports whether all values exist as the key.
+func (p *lookup) hasAll(values sampleValues) bool { return p.count(values) == len(values) }
 
-// fits reports whether the values alone are evidence for a reference. All values must be
-// keys. For the values of a counter that is not sufficient, because small keys have no
-// gaps, so they are keys by chance. Therefore either the values must leave out the gaps
-// between keys, see leavesOut, or they must reach across the range of the keys and not be
-// dense like those of a counter.
-func (p *lookup) fits(s *suspect) bool {
-	return !s.dense && p.has(s.values) && p.reaches(s.values) || p.leavesOut(s.values)
+// isEvidence reports whether the values of a column show by themselves that it refers to
+// the key. All values must exist as the key. For small numbers, such as those of another
+// counter, that is not sufficient, because small keys have few gaps, so every small number
+// is a key by chance. Therefore the values must also avoid gaps between the keys, or span
+// the range of the key without being dense as those of a counter are.
+func (p *lookup) isEvidence(s *suspect) bool {
+	return !s.dense && p.hasAll(s.values) && p.isSpanned(s.values) || p.avoidsGaps(s.values)
 }
 
-// leavesOut reports whether all values are keys, and so few of the numbers between them
-// are keys that this cannot be chance. Each value is evidence of -log2(density) bits, if
-// density is the part of the numbers that are keys. The density counts as at least 1 %,
-// because the probes measure it roughly.
-func (p *lookup) leavesOut(values sampleValues) bool {
-	if len(values) < minValues || !p.has(values) {
+// avoidsGaps reports whether all values exist as the key, and so few of the numbers
+// between them exist that this cannot be chance. The probes measure which part of these
+// numbers exists, the density. For example, with a density of 1/2, a random number exists
+// with a chance of one half, which is evidence of one bit for each value, and ten values
+// are enough. The density counts as at least 1 %, because the probes measure it roughly.
+func (p *lookup) avoidsGaps(values sampleValues) bool {
+	if len(values) < minValues || !p.hasAll(values) {
 		return false
 	}
 	probes := values.probes(secondProbes)
@@ -140,13 +144,15 @@ func (p *lookup) leavesOut(values sampleValues) bool {
 	return -float64(len(values))*math.Log2(max(density, 0.01)) >= enoughBits
 }
 
-// enoughBits is the evidence in bits that corresponds to a chance of one in a thousand.
+// enoughBits is the evidence in bits that corresponds to a chance of about one in a
+// thousand (1/1024).
 const enoughBits = 10
 
-// reaches reports whether the values reach across the range of the key: over at least
-// half of it, and with their median above its lowest fifth. It returns false for fewer
-// than 2*minValues values.
-func (p *lookup) reaches(values sampleValues) bool {
+// isSpanned reports whether the values, which are sorted, span the range of the key, as
+// the values of a reference do. They must extend over at least half of the range, with
+// their median above its lowest fifth. isSpanned returns false for fewer than 2*minValues
+// values.
+func (p *lookup) isSpanned(values sampleValues) bool {
 	if len(values) < 2*minValues {
 		return false
 	}

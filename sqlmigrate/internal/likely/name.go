@@ -5,18 +5,19 @@ import (
 	"strings"
 )
 
-// A columnName is the parsed name of a column.
+// A columnName is the parsed name of a column. For last_user_id, the words are last, user
+// and id, and the stem is last and user.
 type columnName struct {
 	words  []string // all words of the name
-	stem   []string // the words before the word for a key; nil if there is no such word
+	stem   []string // the words before the word for a key, such as id; nil if there is no such word
 	unsure bool     // whether the word for a key is only a part of a word or comes first, as in paid and id_card
 	number bool     // whether the last word is a word for a number that can be the key, as in order_no
-	amount bool     // whether the column counts or measures something
+	amount bool     // whether the column counts or measures something, as quantity
 }
 
-// parseName finds the word for a key in the name of a column, and the words before it. Of
-// several words for a key, the last counts. Further words may follow it, as in
-// user_id_old.
+// parseName splits the name of a column into words, and finds the word for a key, such as
+// id, and the stem before it. The last word for a key counts. Further words may follow it,
+// as in user_id_old, whose stem is user.
 func parseName(column string) columnName {
 	n := columnName{words: wordsOf(column)}
 	if len(n.words) == 0 {
@@ -25,8 +26,8 @@ func parseName(column string) columnName {
 	last := len(n.words) - 1
 	n.amount, n.number = amountWords[n.words[last]] || slices.ContainsFunc(n.words, func(word string) bool { return countWords[word] }), numberWords[n.words[last]]
 	for i := last; i > 0; i-- {
-		// Of adjacent words for a key, as in user_fk_id, the stem ends before the first.
-		// In a name such as fk_user_id, it begins after the first word.
+		// In user_fk_id, fk and id are words for a key, and the stem ends before fk. In
+		// fk_user_id, the stem begins after fk.
 		if keyWords[n.words[i]] && !keyWords[n.words[i-1]] {
 			n.stem = n.words[:i]
 			if keyWords[n.words[0]] && i > 1 {
@@ -36,18 +37,18 @@ func parseName(column string) columnName {
 		}
 	}
 	switch {
-	case n.isBy():
+	case n.namesRow(): // as created_by
 		n.stem = n.words
-	case last > 0 && keyWords[n.words[0]]:
+	case last > 0 && keyWords[n.words[0]]: // as id_card
 		n.stem, n.unsure = n.words[1:], true
-	case !notKeyWords[n.words[last]]:
+	case !notKeyWords[n.words[last]]: // perhaps as userid, but not as paid
 		n.splitGlued(last)
 	}
 	return n
 }
 
-// splitGlued finds a word for a key at the end of the last word, as in userid. last is
-// the index of this word.
+// splitGlued sets the stem if the last word ends with a word for a key. For lastuserid, the
+// stem is lastuser. last is the index of the last word.
 func (n *columnName) splitGlued(last int) {
 	for _, end := range []string{"ids", "id"} {
 		if rest, ok := strings.CutSuffix(n.words[last], end); ok && rest != "" {
@@ -57,11 +58,11 @@ func (n *columnName) splitGlued(last int) {
 	}
 }
 
-// isBy reports whether the name has a form like created_by, assigned_to or merged_into,
-// which refers to a row without a word for a key. Before by, the words in the list make
-// other names, such as sort_by. Before to, from, into and of, a participle or a word in
-// the list is needed, as in reports_to.
-func (n columnName) isBy() bool {
+// namesRow reports whether the name has a form like created_by, assigned_to or merged_into,
+// which refers to a row without a word for a key. A name that ends with by refers to a row,
+// unless one of the listed words stands before by, as in sort_by. A name that ends with to,
+// from, into or of does so only after a participle (…ed) or a listed word, as reports_to.
+func (n columnName) namesRow() bool {
 	last := len(n.words) - 1
 	if last < 1 {
 		return false

@@ -27,7 +27,8 @@ type sampleValues []int64
 // integers matches the integers in a text.
 var integers = regexp.MustCompile(`-?\d+`)
 
-// valuesIn returns the number in a text, or the numbers of an array.
+// valuesIn returns the numbers in a text, which is the value of an integer column, or of
+// an array such as {1,2}.
 func valuesIn(text string) (values sampleValues) {
 	for _, digits := range integers.FindAllString(text, -1) {
 		if value, err := strconv.ParseInt(digits, 10, 64); err == nil {
@@ -38,48 +39,49 @@ func valuesIn(text string) (values sampleValues) {
 }
 
 // distinctValues returns the values sorted and without duplicates. It removes 0 and -1,
-// which columns without NULL use for no value.
+// because columns that cannot be NULL often hold them for no reference.
 func distinctValues(values sampleValues) sampleValues {
 	slices.Sort(values)
 	return slices.DeleteFunc(slices.Compact(values), func(value int64) bool { return value == 0 || value == -1 })
 }
 
-// dense reports whether at least half of the values are the successor of another value,
+// dense reports whether at least half of the values are larger by 1 than another value,
 // as the values of a counter are.
 func (values sampleValues) dense() bool {
-	next := 0
+	successors := 0
 	for i := 1; i < len(values); i++ {
 		if values[i] == values[i-1]+1 {
-			next++
+			successors++
 		}
 	}
-	return 2*next >= len(values)
+	return 2*successors >= len(values)
 }
 
-// thinned returns the values or, if there are more than most, as many of them, evenly
-// distributed.
-func (values sampleValues) thinned(most int) sampleValues {
-	if len(values) <= most {
+// thinned returns up to n of the values, at even distances in the sorted list, with the
+// smallest and the largest value.
+func (values sampleValues) thinned(n int) sampleValues {
+	if len(values) <= n {
 		return values
 	}
-	kept := make(sampleValues, most)
+	kept := make(sampleValues, n)
 	for i := range kept {
-		kept[i] = values[i*(len(values)-1)/(most-1)]
+		kept[i] = values[i*(len(values)-1)/(n-1)]
 	}
 	return kept
 }
 
-// probes returns most random numbers between the smallest and the largest value, the same
-// in every run. If most probes are keys, the keys have few gaps, and it means little that
-// all values are keys.
-func (values sampleValues) probes(most int) sampleValues {
+// probes returns n random numbers between the smallest and the largest value, possibly with
+// duplicates. They are the same in every run, so that a plan does not change. If many of
+// these probes exist as a key, the key has few gaps, and it means little that all values
+// exist. For fewer than minValues values, probes returns nil.
+func (values sampleValues) probes(n int) sampleValues {
 	if len(values) < minValues {
 		return nil
 	}
 	from, to := values[0], values[len(values)-1]
 	span := uint64(to) - uint64(from) // as unsigned numbers, because the difference may exceed the largest int64
 	random := rand.New(rand.NewPCG(1, 2))
-	numbers := make(sampleValues, most)
+	numbers := make(sampleValues, n)
 	for i := range numbers {
 		numbers[i] = int64(uint64(from) + random.Uint64N(max(span+1, span))) // span + 1 is 0 for the whole range of int64
 	}

@@ -8,9 +8,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// tableIndex finds the tables of the survey, and the moved keys, by words.
+// A tableIndex finds the tables of the survey, and the given keys, by the words of names.
+// The given keys are those to which references are sought. The plurals come from the
+// function plural, which gives user and users the same form.
 type tableIndex struct {
-	keys  map[plan.TableName]Key
+	keys  map[plan.TableName]Key      // the given keys by their tables
 	full  map[string][]plan.TableName // tables by the plural of their names
 	ends  map[string][]plan.TableName // tables by the plural of their last words, such as users for auth_users
 	named map[string][]Key            // keys with a name of their own, such as film_id, by this name
@@ -20,14 +22,15 @@ type tableIndex struct {
 	owners map[Key]Key
 }
 
-// newTables returns the tables of all, and of the keys, by their words. all may contain a
-// table several times.
-func newTables(all []plan.TableName, keys []Key) *tableIndex {
+// newTableIndex returns an index of the tables in all and of the given keys and their
+// tables. all may contain a table several times.
+func newTableIndex(all []plan.TableName, keys []Key) *tableIndex {
 	t := &tableIndex{keys: map[plan.TableName]Key{}, full: map[string][]plan.TableName{}, ends: map[string][]plan.TableName{}, named: map[string][]Key{}, owners: map[Key]Key{}}
 	for _, key := range keys {
 		t.keys[key.Table] = key
 		all = append(all, key.Table)
-		// A name such as id or code, which many columns have, does not show its table.
+		// A key with a name that many columns have, such as id or code, is not found by
+		// this name.
 		if keyName := strings.Join(wordsOf(key.Column), "_"); keyName != "" && keyName != "id" && !numberWords[keyName] && !amountWords[keyName] && !keyWords[keyName] {
 			t.named[keyName] = append(t.named[keyName], key)
 		}
@@ -47,28 +50,30 @@ func newTables(all []plan.TableName, keys []Key) *tableIndex {
 	return t
 }
 
-// A nameMeaning is the information in the name of a column.
+// A nameMeaning says what the name of a column shows about its values. In the examples,
+// the given key is that of table users.
 type nameMeaning int
 
 const (
-	noMeaning     nameMeaning = iota
-	otherKey                  // the key of a table that is not moved
-	someKey                   // a key of some table
-	maybeGivenKey             // perhaps a key of the given tables
-	givenKey                  // a key of the given tables
+	noMeaning     nameMeaning = iota // no reference, as price
+	otherKey                         // a reference to a table without a given key, as order_id if there is a table orders
+	someKey                          // a reference to an unknown table, as owner_id
+	maybeGivenKey                    // perhaps a reference to a given key, as user
+	givenKey                         // a reference to a given key, as user_id
 )
 
-// meaningOf returns the meaning of a column's name, and the keys that the column may
-// hold. table is the table of the column, because a name such as type_id means something
-// else in each table. In place of a key that refers to another key, meaningOf returns that
-// key.
+// meaningOf returns the meaning of a column's name n, and the given keys that the column
+// may hold. table is the table of the column, because a name such as type_id means
+// something else in each table. In place of a key that refers to another given key, for
+// example user_stats.user_id, it returns that key, users.id.
 func (t *tableIndex) meaningOf(table plan.TableName, n columnName) (nameMeaning, []Key) {
 	meaning, keys := t.meaningOfWords(table, n)
 	return meaning, t.owned(keys)
 }
 
-// meaningOfWords returns the meaning of a column's name as [tableIndex.meaningOf] does,
-// with all keys that the name fits.
+// meaningOfWords returns the meaning of a column's name as [tableIndex.meaningOf] does, but
+// with all keys that the name fits, also those that refer to another key. It compares the
+// words of the name first with the names of keys, and then with the names of tables.
 func (t *tableIndex) meaningOfWords(table plan.TableName, n columnName) (nameMeaning, []Key) {
 	// Several tables may have a key of this name, for example users and user_stats both
 	// have user_id.
@@ -81,29 +86,30 @@ func (t *tableIndex) meaningOfWords(table plan.TableName, n columnName) (nameMea
 	if n.unsure {
 		n.stem = t.splitRole(n.stem)
 	}
-	// The tables whose whole name is in the stem count first, for example users for
-	// last_user_id. Otherwise a table whose name ends with the stem counts, for example
-	// auth_users.
-	about, last := t.tablesAtEnd(table, n.stem), n.stem[len(n.stem)-1]
-	if len(about) == 0 && keyWords[n.words[0]] { // as in id_address_delivery
-		about = t.tablesAtStart(table, n.stem)
+	// Search for the tables that the stem names. A table whose whole name is in the stem,
+	// for example users for last_user_id, shows the meaning for certain. Otherwise a table
+	// counts whose name ends with the stem, for example auth_users for user_id.
+	certain, last := t.tablesAtEnd(table, n.stem), n.stem[len(n.stem)-1]
+	if len(certain) == 0 && keyWords[n.words[0]] { // as in id_address_delivery
+		certain = t.tablesAtStart(table, n.stem)
 	}
-	found := about
+	found := certain
 	if len(found) == 0 {
 		found = t.preferSchemaOf(table, t.ends[plural(n.stem)])
 	}
-	if len(found) == 0 { // as from_stage_id of ps_stages
+	if len(found) == 0 { // as from_stage_id, which refers to ps_stages
 		found = t.preferSchemaOf(table, t.ends[plural(withoutQualifiers(n.stem))])
 	}
 	switch keys := t.givenKeys(found); {
 	case len(keys) > 0:
 		return givenKey, keys
-	case len(about) > 0:
+	case len(certain) > 0: // a table without a given key
 		return otherKey, nil
-	// The word for a key may be there by chance, or the stem names an amount.
+	// The word for a key may be there by chance, as in id_card, or the stem names an
+	// amount, as in status_id.
 	case n.unsure && !isRole(last), amountWords[last]:
 		return noMeaning, nil
-	// For example, type_id of orders is a key of order_types, which is not moved.
+	// For example, type_id of orders refers to order_types, a table without a given key.
 	case slices.ContainsFunc(found, func(other plan.TableName) bool {
 		return plural(wordsOf(other.Name)) == plural(slices.Concat(singularWords(table), n.stem))
 	}):
@@ -112,9 +118,9 @@ func (t *tableIndex) meaningOfWords(table plan.TableName, n columnName) (nameMea
 	return someKey, nil
 }
 
-// singularWords returns the words of a table's name with the last word in the singular,
-// as the names of other tables begin with it. For orders it returns order, as in
-// order_types.
+// singularWords returns the words of a table's name with the last word in the singular. For
+// orders it returns order, with which the names of related tables such as order_types
+// begin.
 func singularWords(table plan.TableName) []string {
 	words := wordsOf(table.Name)
 	if len(words) > 0 {
@@ -124,20 +130,21 @@ func singularWords(table plan.TableName) []string {
 	return words
 }
 
-// meaningWithoutKeyWord returns the meaning of a name that has no word for a key, such as
-// id. A name that ends like the name of a table, as user or order_no, may hold the keys of
-// the table, unless it is a position in a list, as sort_order. A role alone, as owner,
-// means a key of some table.
+// meaningWithoutKeyWord returns the meaning of a column's name that has no word for a key,
+// such as id. If a table has the name, as for user or order_no, the column may hold the
+// keys of this table, unless it is a position in a list, as sort_order. A role alone, as
+// owner, means a key of some table.
 func (t *tableIndex) meaningWithoutKeyWord(table plan.TableName, n columnName) (nameMeaning, []Key) {
 	words := n.words
-	if n.number { // before the count, because num of order_num is a word for both
+	if n.number { // order_no becomes order
 		words = words[:len(words)-1]
 	}
+	// This follows the removal, because num of order_num is also one of the countWords.
 	if len(words) == 0 || slices.ContainsFunc(words, func(word string) bool { return countWords[word] }) { // as in visit_total_actions
 		return noMeaning, nil
 	}
 	found := t.tablesAtEnd(table, words)
-	if len(found) == 0 { // as type of area, if there is a table area_types
+	if len(found) == 0 { // as column type of table area, if there is a table area_types
 		found = t.preferSchemaOf(table, t.full[plural(slices.Concat(singularWords(table), words))])
 	}
 	if keys := t.givenKeys(found); len(keys) > 0 && !sortWords[words[0]] {
@@ -149,9 +156,9 @@ func (t *tableIndex) meaningWithoutKeyWord(table plan.TableName, n columnName) (
 	return noMeaning, nil
 }
 
-// byKeyName returns the keys with a name of their own, such as film_id, with which the
-// name of the column ends. If other words precede it, it must have two words, because a
-// single word such as mid can end a name by chance.
+// byKeyName returns the given keys whose own name is at the end of the column's name n, for
+// example film.film_id for original_film_id. If other words precede it, the name of the key
+// must have two words, because a single word such as mid can end a name by chance.
 func (t *tableIndex) byKeyName(n columnName) []Key {
 	for i := range n.words {
 		if keys := t.named[strings.Join(n.words[i:], "_")]; len(keys) > 0 && (i == 0 || len(n.words)-i > 1) {
@@ -161,16 +168,18 @@ func (t *tableIndex) byKeyName(n columnName) []Key {
 	return t.idFirst(n)
 }
 
-// idFirst returns the keys whose names are id and the name of their table, such as
+// idFirst returns the given keys whose names are id and the name of their table, such as
 // id_address of ps_address, if the column's name contains the name of the key, as
-// id_address_delivery does.
+// id_address_delivery does. It prefers the first words of the column's name, and of these
+// the longest name of a key.
 func (t *tableIndex) idFirst(n columnName) []Key {
 	for from := range n.words {
 		for to := len(n.words); to > from; to-- {
-			name := n.words[from:to]
-			thing, ok := strings.CutPrefix(strings.Join(name, "_"), "id")
-			keys := slices.DeleteFunc(slices.Clone(t.named[strings.Join(name, "_")]), func(key Key) bool {
-				return !slices.Contains(t.ends[plural([]string{strings.Trim(thing, "_")})], key.Table) && !slices.Contains(t.full[plural([]string{strings.Trim(thing, "_")})], key.Table)
+			keyName := strings.Join(n.words[from:to], "_")
+			thing, ok := strings.CutPrefix(keyName, "id")
+			tableName := plural([]string{strings.Trim(thing, "_")})
+			keys := slices.DeleteFunc(slices.Clone(t.named[keyName]), func(key Key) bool {
+				return !slices.Contains(t.ends[tableName], key.Table) && !slices.Contains(t.full[tableName], key.Table)
 			})
 			if ok && thing != "" && len(keys) > 0 {
 				return keys
@@ -180,14 +189,16 @@ func (t *tableIndex) idFirst(n columnName) []Key {
 	return nil
 }
 
-// findOwners fills t.owners. It finds a key's owner by a foreign key or, unless the
-// database assigns the key, by its name.
+// findOwners fills t.owners. The owner of a given key is another given key to which it
+// refers. findOwners finds it by a foreign key or, unless the database assigns the key, by
+// the name of the key.
 func (t *tableIndex) findOwners(survey *engine.Survey) {
 	given, unassigned := map[Key]Key{}, map[Key]bool{}
 	for _, key := range t.keys {
 		given[columnOf(key.Table, key.Column)] = key
 	}
-	// The survey does not list a wide key, so it is unknown whether the database assigns it.
+	// The survey does not list a key that is wide already. It is unknown whether the
+	// database assigns such a key, so its name does not count.
 	for _, c := range survey.Columns {
 		unassigned[columnOf(c.Table, c.Name)] = !c.Assigned
 	}
@@ -204,11 +215,12 @@ func (t *tableIndex) findOwners(survey *engine.Survey) {
 	}
 }
 
-// ownerByName returns the only key of another table that the name of a key means, as
-// users.id for user_stats.user_id.
+// ownerByName returns the given key of another table to which a key refers by its name,
+// such as users.id for user_stats.user_id. It returns false if there is no such key, if
+// there are several, or if the name means the table of the key itself.
 func (t *tableIndex) ownerByName(key Key) (Key, bool) {
 	name := parseName(key.Column)
-	if len(name.stem) == 0 { // as release_dates.release
+	if len(name.stem) == 0 { // as release_dates.release, which refers to releases
 		name.stem = name.words
 	}
 	tables := t.preferSchemaOf(key.Table, t.full[plural(name.stem)])
@@ -219,10 +231,13 @@ func (t *tableIndex) ownerByName(key Key) (Key, bool) {
 	return keys[0], true
 }
 
-// owned replaces each key that refers to another key by that key, and removes duplicates.
+// owned returns the keys with each key that refers to another given key replaced by that
+// key, and without duplicates. For example, it returns users.id for users.id and
+// user_stats.user_id, because all values of user_stats.user_id are values of users.id.
 func (t *tableIndex) owned(keys []Key) (owned []Key) {
 	for _, key := range keys {
-		// The other key can refer to a third key, and two keys can refer to each other.
+		// Follow the references to their end. seen ends the loop if two keys refer to each
+		// other.
 		seen := map[Key]bool{key: true}
 		for owner, ok := t.owners[key]; ok && !seen[owner]; owner, ok = t.owners[key] {
 			seen[owner], key = true, owner
@@ -256,7 +271,7 @@ func (t *tableIndex) tablesAtStart(table plan.TableName, words []string) []plan.
 }
 
 // withoutQualifiers returns the words of a stem without the words at its beginning that
-// say which of several rows is meant, as from in from_stage.
+// only distinguish several references to the same table. For from_stage it returns stage.
 func withoutQualifiers(stem []string) []string {
 	for len(stem) > 1 && (tablePrefixes[stem[0]] || directionWords[stem[0]]) {
 		stem = stem[1:]
@@ -264,8 +279,8 @@ func withoutQualifiers(stem []string) []string {
 	return stem
 }
 
-// splitRole separates a word such as lastuser into last and user, if there is a table
-// users.
+// splitRole returns the stem with its last word split in two if it is written together with
+// a word before it. For lastuser it returns last and user, if there is a table users.
 func (t *tableIndex) splitRole(stem []string) []string {
 	last := len(stem) - 1
 	for role := range tablePrefixes {
@@ -276,8 +291,8 @@ func (t *tableIndex) splitRole(stem []string) []string {
 	return stem
 }
 
-// preferSchemaOf returns the tables of found that are in the schema of table, or all of
-// found if none is in this schema.
+// preferSchemaOf returns the tables of found that are in the schema of table. If no table
+// is in this schema, it returns all of found.
 func (t *tableIndex) preferSchemaOf(table plan.TableName, found []plan.TableName) []plan.TableName {
 	same := slices.DeleteFunc(slices.Clone(found), func(other plan.TableName) bool { return other.Schema != table.Schema })
 	if len(same) > 0 {
@@ -286,7 +301,7 @@ func (t *tableIndex) preferSchemaOf(table plan.TableName, found []plan.TableName
 	return found
 }
 
-// givenKeys returns the keys of those tables that have one.
+// givenKeys returns the given keys of the tables. It leaves out tables without a given key.
 func (t *tableIndex) givenKeys(found []plan.TableName) []Key {
 	var keys []Key
 	for _, table := range found {
@@ -297,8 +312,8 @@ func (t *tableIndex) givenKeys(found []plan.TableName) []Key {
 	return keys
 }
 
-// isRole reports whether a word is a role, such as owner, or ends with a role of at least
-// four letters, such as coowner.
+// isRole reports whether a word is the role of a row, such as owner, or ends with a role of
+// at least four letters, such as coowner.
 func isRole(word string) bool {
 	for role := range roleWords {
 		if word == role || len(role) > 3 && strings.HasSuffix(word, role) {

@@ -9,17 +9,21 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// fillers are words that wordsOfSQL leaves out. keywords cannot be the alias of a table.
+// fillers are words that wordsOfSQL leaves out, because they can stand between a sign and a
+// column, as in a.b = ANY (…). keywords are words that can follow the name of a table, but
+// are not its alias.
 var (
 	fillers  = wordSet("select distinct any all some")
 	keywords = wordSet("on where join left right inner outer full cross natural using set group order having limit union and or values returning straight_join for when then do from")
 )
 
-// joins returns the pairs of columns that a definition compares, with their names in
-// lower case. It does not parse the SQL completely. A wrong pair has little effect,
-// because a pair only counts if one column is a key.
+// joins returns the pairs of columns that text, the definition of a view or function,
+// compares by = or IN, with their names in lower case. For example, it returns o.user_id
+// and users.id for "FROM o JOIN users u ON o.user_id = u.id". known has all tables by their
+// names in lower case. joins does not parse the SQL completely. A wrong pair has little
+// effect, because a pair only counts if one column is a key.
 func joins(text string, known map[string][]plan.TableName) [][2]Key {
-	edge := make([]string, 6) // so that every word has six words before and after it
+	edge := make([]string, 6) // empty words before and after the text, so that no index is out of range
 	words := slices.Concat(edge, wordsOfSQL(text), edge)
 	names := aliases(words, known)
 	var pairs [][2]Key
@@ -28,10 +32,11 @@ func joins(text string, known map[string][]plan.TableName) [][2]Key {
 			continue
 		}
 		after := words[i+1:]
-		if after[1] == "." && after[3] == "." { // the name has the form schema.table.column
+		if after[1] == "." && after[3] == "." { // schema.table.column
 			after = after[2:]
 		}
-		// The three words before the sign are table.column, also of a longer name.
+		// The three words before the sign are table, . and column, even if a schema
+		// precedes them.
 		for _, left := range names.columns(words[i-3:]) {
 			for _, right := range names.columns(after) {
 				if left != right {
@@ -43,15 +48,17 @@ func joins(text string, known map[string][]plan.TableName) [][2]Key {
 	return pairs
 }
 
-// signs are the signs that joins needs.
+// signs are the signs that joins needs. wordsOfSQL leaves out other signs, such as
+// parentheses.
 var signs = wordSet(":: = . , ; < > ! <> <= >= !=")
 
-// wordsOfSQL returns the words and signs of a text. It leaves out strings, parentheses,
-// casts and the beginning of a subquery, so that a.b = ANY (SELECT c.d::bigint becomes
+// wordsOfSQL returns the words and signs of a text, in a form in which two columns that are
+// compared stand next to the sign. It leaves out strings, parentheses, casts and the
+// beginning of a subquery. For example, a.b = ANY (SELECT c.d::bigint becomes the words of
 // a.b = c.d.
 func wordsOfSQL(text string) []string {
 	var words []string
-	cast := false
+	cast := false // whether the next word is the type of a cast, after ::
 	for _, token := range sqltext.Scan(text, sqltext.Rules{Backticks: true}) {
 		word := token.Text
 		if word == ":=" { // an assignment relates two columns like a comparison
@@ -59,7 +66,7 @@ func wordsOfSQL(text string) []string {
 		}
 		switch {
 		case token.Kind == sqltext.Text, token.Kind == sqltext.Sign && !signs[word]:
-		case cast: // skips the type after ::
+		case cast:
 			cast = false
 		case token.Kind == sqltext.Name:
 			words = append(words, word)
@@ -75,9 +82,10 @@ func wordsOfSQL(text string) []string {
 // An aliasIndex maps a name or alias to the tables for which it may stand.
 type aliasIndex map[string][]plan.TableName
 
-// aliases returns the tables in words by their names and aliases. known has all tables by
-// their names in lower case. words begins and ends with empty words, so that it can look
-// at the words around each.
+// aliases returns the tables in words, the words of a definition, by their names and
+// aliases in lower case. For FROM orders AS o it has the table orders under orders and o.
+// known has all tables by their names in lower case. words begins and ends with empty
+// words, so that no index is out of range.
 func aliases(words []string, known map[string][]plan.TableName) aliasIndex {
 	found := aliasIndex{}
 	for i, word := range words {
@@ -85,7 +93,7 @@ func aliases(words []string, known map[string][]plan.TableName) aliasIndex {
 		if len(tables) == 0 || words[i+1] == "." { // no table, or the qualifier of a column
 			continue
 		}
-		if words[i-1] == "." {
+		if words[i-1] == "." { // a schema stands before the name
 			if in := slices.DeleteFunc(slices.Clone(tables), func(t plan.TableName) bool { return !strings.EqualFold(t.Schema, words[i-2]) }); len(in) > 0 {
 				tables = in
 			}
@@ -115,8 +123,8 @@ func isName(word string) bool {
 	return word != "" && !strings.ContainsAny(word[:1], ".,;=<>![:0123456789")
 }
 
-// columns returns the columns for the words at the beginning of words, which have the
-// form table.column.
+// columns returns the column that words begin with, in the form table.column, for each
+// table for which its name or alias may stand. It returns nil if they have another form.
 func (a aliasIndex) columns(words []string) []Key {
 	if words[1] != "." {
 		return nil
@@ -128,8 +136,9 @@ func (a aliasIndex) columns(words []string) []Key {
 	return found
 }
 
-// mentions reports whether a comment names the key, or names its table together with a
-// word for a key.
+// mentions reports whether a column's comment shows that the column holds the key, such as
+// users.id. It contains the name of the key, or the name of its table and a word about
+// keys, as in "refers to a user".
 func mentions(comment string, key Key) bool {
 	text := strings.ToLower(comment)
 	if strings.Contains(text, strings.ToLower(key.Table.Name+"."+key.Column)) {

@@ -16,24 +16,25 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// A Migration holds the texts of a migration in both directions. Name becomes part of the
-// file names.
+// A Migration holds the SQL that applies a migration (Up) and the SQL that takes it back
+// (Down). Name, for example "snowflake_widen", becomes part of the file names.
 type Migration struct{ Name, Up, Down string }
 
-// A file is a file to write.
+// A file is the name of a file to write, within the directory, and its text.
 type file struct{ name, text string }
 
-// Write writes all migrations to dir, which it creates if necessary. After an error it
-// has written no file. It never overwrites a file.
+// Write writes all migrations to dir, which it creates if necessary, with versions above
+// those of the files in dir. After an error it leaves no new file. It never overwrites a
+// file.
 func Write(dir string, format engine.Format, migrations []Migration) error {
 	if !slices.Contains(engine.Formats, format) {
 		return fmt.Errorf("sqlmigrate: unknown format %q: want %s, %s or %s", format, engine.GolangMigrate, engine.Goose, engine.Atlas)
 	}
-	folder := dir
+	deepest := dir
 	if format == engine.Atlas {
-		folder = filepath.Join(dir, atlasDown)
+		deepest = filepath.Join(dir, atlasDown)
 	}
-	if err := os.MkdirAll(folder, 0o777); err != nil {
+	if err := os.MkdirAll(deepest, 0o777); err != nil { // creates dir too
 		return fmt.Errorf("sqlmigrate: %w", err)
 	}
 	existing, err := readFolder(dir, format)
@@ -54,12 +55,13 @@ func Write(dir string, format engine.Format, migrations []Migration) error {
 	return writeAll(dir, files)
 }
 
-// atlasDown is the folder for the way back, because Atlas has no such files and does not
-// read subfolders.
+// atlasDown is the subfolder for the files that take migrations back. Atlas has no such
+// files, and does not read subfolders, so it does not run them as further migrations.
 const atlasDown = "down"
 
-// files returns the files of the migration in the format. base is their name without the
-// ending.
+// files returns the files of the migration in the format. The first file is the file that
+// applies the migration. base is the name of the files without the ending, for example
+// "000013_snowflake_widen".
 func (m Migration) files(base string, format engine.Format) []file {
 	switch format {
 	case engine.Goose:
@@ -102,33 +104,36 @@ func writeNew(path, text string) error {
 }
 
 const (
-	// stampForm is the format of a timestamp as a version.
+	// stampForm is the format of a timestamp as a version, for package time.
 	stampForm = "20060102150405"
 
-	// firstStamp is the smallest version that counts as a timestamp. Sequential numbers
-	// and Unix times are smaller.
+	// firstStamp is the smallest version that counts as a timestamp, the beginning of the
+	// year 1000. Sequential numbers and Unix times are smaller.
 	firstStamp = 1000_01_01_00_00_00
 )
 
 var (
-	// versioned matches the name of a migration file, and captures its version.
+	// versioned matches the name of a migration file, for example 000012_orders.up.sql, and
+	// captures its version, 000012.
 	versioned = regexp.MustCompile(`^(\d+)_(.*)\.sql$`)
 
-	// oneDirection matches the name of a file for one direction only, as golang-migrate
-	// has them.
+	// oneDirection matches the name of a file for one direction only, which golang-migrate
+	// uses, for example 000012_orders.up.sql. A file of goose has both directions, and the
+	// name of a file of Atlas does not show its direction.
 	oneDirection = regexp.MustCompile(`\.(up|down)\.sql$`)
 )
 
 // A folder describes the migration files that a directory holds already.
 type folder struct {
 	dir     string
-	names   []string // names of the files
-	newest  string   // the file with the largest version; empty if there is none
-	version uint64   // the largest version
+	names   []string // names of the migration files
+	newest  string   // the name of the file with the largest version; empty if there is none
+	version uint64   // the largest version; 0 if there is none
 }
 
-// readFolder reads the names of the files in dir. It returns an error if a file is of
-// another tool, because the tools would run the files of each other.
+// readFolder reads the names of the migration files in dir. It returns an error if a file is
+// of golang-migrate and format is not, or the reverse, because the tools would run the files
+// of each other.
 func readFolder(dir string, format engine.Format) (*folder, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -157,11 +162,14 @@ func readFolder(dir string, format engine.Format) (*folder, error) {
 }
 
 // versions returns n versions above all versions in the folder, because the tools skip a
-// file with a smaller version than the last that they have run. If the folder has
-// sequential numbers, it returns the next numbers. A timestamp would be wrong there,
-// because a later sequential number would be smaller than the timestamp.
+// file with a smaller version than the last that they have run. The versions are timestamps,
+// for example 20250131120000, from now on in steps of a second.
+//
+// If the folder has sequential numbers, it returns the next numbers, for example 000013. A
+// timestamp would be wrong there, because a later sequential number would be smaller than
+// the timestamp.
 func (f *folder) versions(n int, now time.Time) ([]string, error) {
-	// A sequential number gets as many digits as the largest has.
+	// A sequential number gets as many digits as the version of the newest file has.
 	next := func(i int) string { return fmt.Sprintf("%0*d", strings.Index(f.newest, "_"), f.version+1+uint64(i)) }
 	if f.newest == "" || f.version >= firstStamp {
 		stamp, err := f.stampAfter(now)
@@ -177,12 +185,12 @@ func (f *folder) versions(n int, now time.Time) ([]string, error) {
 	return versions, nil
 }
 
-// stampAfter returns now or, if the largest version is not below it, the second after
-// that version.
+// stampAfter returns now or, if the largest version in the folder is a later timestamp, the
+// second after that timestamp.
 func (f *folder) stampAfter(now time.Time) (time.Time, error) {
-	next := now.Truncate(time.Second)
-	if first, _ := strconv.ParseUint(next.Format(stampForm), 10, 64); f.version < first {
-		return next, nil
+	now = now.Truncate(time.Second)
+	if version, _ := strconv.ParseUint(now.Format(stampForm), 10, 64); f.version < version {
+		return now, nil
 	}
 	stamp, err := time.Parse(stampForm, strconv.FormatUint(f.version, 10))
 	if err != nil {
@@ -196,7 +204,7 @@ func (f *folder) stampAfter(now time.Time) (time.Time, error) {
 // and not an error.
 func (f *folder) rejectDuplicate(m Migration, format engine.Format) error {
 	for _, name := range f.names {
-		base, _, _ := strings.Cut(name, ".")
+		base, _, _ := strings.Cut(name, ".") // without the ending, .sql or .up.sql
 		if !strings.HasSuffix(base, "_"+m.Name) {
 			continue
 		}

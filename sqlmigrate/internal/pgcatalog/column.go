@@ -12,7 +12,7 @@ type ColumnProperties struct {
 	Type       string // as the server writes it
 	Base       string // the name of the type in pg_type; for a domain, of its base type
 	Domain     bool
-	Length     int  // length of a string type, or digits before the decimal point; negative if unlimited
+	Length     int  // length of a string type, or digits of a numeric before the decimal point; negative if unlimited
 	Identity   bool // whether it has an identity, declared for it or, in a partition, for its parent
 	Always     bool // whether the identity is GENERATED ALWAYS
 	Key        bool // whether it is part of the primary key
@@ -24,13 +24,14 @@ type ColumnProperties struct {
 	Labelled   bool // whether it has a security label
 }
 
-// IsNarrow reports whether the column has to be widened. Columns with a domain are
-// excluded, because a change of their type would lose the domain.
+// IsNarrow reports whether the column is a smallint or integer, which cannot hold a
+// Snowflake ID and has to become a bigint. It returns false for a column with a domain,
+// because a change of its type would lose the domain.
 func (c *ColumnProperties) IsNarrow() bool {
 	return (c.Base == "int2" || c.Base == "int4") && !c.Domain
 }
 
-// Bounds returns the smallest and the largest value of a narrow column.
+// Bounds returns the smallest and the largest value of a narrow column, for use in SQL.
 func (c *ColumnProperties) Bounds() (smallest, largest string) {
 	if c.Base == "int2" {
 		return "-32768", "32767"
@@ -91,10 +92,11 @@ FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
 JOIN pg_catalog.pg_attrdef ad ON ad.adrelid = node.rel AND ad.adnum = node.att
 JOIN pg_catalog.pg_attribute a ON a.attrelid = node.rel AND a.attnum = node.att AND a.attgenerated = ''`
 
-// CountsSQL is a condition that a default gives another number to each row. The query
-// must name its row in pg_attrdef ad. The condition tests whether the default calls
-// nextval, random or clock_timestamp, directly or in the body of a function on which it
-// depends.
+// CountsSQL is an SQL condition that is true if a default gives another number to each row,
+// for example nextval('orders_id_seq'). A query that contains it must name the default's
+// row of pg_attrdef ad. The condition looks for a call of nextval, random or
+// clock_timestamp in the default, and for these names in the body of a function on which
+// the default depends. In the patterns, \m and \M are the beginning and the end of a word.
 const CountsSQL = `(pg_get_expr(ad.adbin, ad.adrelid) ~* '\m(nextval|random|clock_timestamp)\(' OR EXISTS (
     SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_proc f ON d.refclassid = 'pg_catalog.pg_proc'::regclass AND f.oid = d.refobjid
     WHERE d.classid = 'pg_catalog.pg_attrdef'::regclass AND d.objid = ad.oid AND f.prosrc ~* '\m(nextval|random|clock_timestamp)\M'))`
@@ -102,10 +104,11 @@ const CountsSQL = `(pg_get_expr(ad.adbin, ad.adrelid) ~* '\m(nextval|random|cloc
 // A Default is the default of a column.
 type Default struct {
 	Expression string // empty without a default
-	Counts     bool   // see [CountsSQL]
+	Counts     bool   // whether it gives another number to each row, as [CountsSQL] defines it
 }
 
-// IsConstant reports whether there is a default that calls no function.
+// IsConstant reports whether the column has a default that calls no function, for example
+// 0. A parenthesis counts as a call.
 func (d Default) IsConstant() bool { return d.Expression != "" && !strings.Contains(d.Expression, "(") }
 
 // Defaults returns the defaults of the columns that have a default.

@@ -10,10 +10,11 @@ type Check struct {
 	Comment *string
 }
 
-// checksSQL returns the CHECKs (contype 'c') that use any of the columns (conkey). It
-// excludes CHECKs that a partition only has from its parent (coninhcount > 0), and the
-// CHECK that an online move adds until the swap. OPERATOR names the schema of the
-// operator, because an extension such as intarray may define another one for arrays.
+// checksSQL returns the CHECKs (contype 'c') of the table $1 that use any of the columns
+// $2. conkey has the numbers of the columns of a CHECK. The query excludes CHECKs that a
+// partition only has from its parent (coninhcount > 0), and the CHECK gormflake_… that an
+// online move adds until the swap. OPERATOR names the schema of the operator && (overlap),
+// because an extension such as intarray may define another one for arrays.
 const checksSQL = `
 SELECT oid::bigint, conname, convalidated, obj_description(oid, 'pg_constraint')
 FROM pg_catalog.pg_constraint
@@ -43,12 +44,13 @@ type ForeignKey struct {
 	Whole                        int64 // OID of the foreign key of a partitioned table, on either side, from which it comes; or 0
 }
 
-// foreignKeysSQL returns all parts of the definitions of foreign keys (contype 'f'),
-// because an online move adds the same foreign keys on other columns. conkey and confkey
-// have the numbers of the columns on both sides. The letters of actions are r for
-// RESTRICT, c for CASCADE, n for SET NULL, d for SET DEFAULT, and a for no action, which
-// needs no clause. The query reads confdelsetcols from JSON, because the column does not
-// exist before PostgreSQL 15.
+// foreignKeysSQL returns the foreign keys (contype 'f') in which any of the columns $2 of
+// the table $1 is on either side. It returns all parts of their definitions, because an
+// online move adds the same foreign keys on other columns. conkey and confkey have the
+// numbers of the columns on both sides. The letters of actions are r for RESTRICT, c for
+// CASCADE, n for SET NULL, d for SET DEFAULT, and a for no action, which needs no clause.
+// The query reads confdelsetcols from JSON, because the column does not exist before
+// PostgreSQL 15.
 const foreignKeysSQL = `
 SELECT c.oid::bigint, c.conname, c.conrelid::bigint, c.confrelid::bigint,
        (SELECT json_agg(a.attname ORDER BY k.n)::text FROM unnest(c.conkey) WITH ORDINALITY AS k (att, n)

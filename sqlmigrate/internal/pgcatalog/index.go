@@ -21,11 +21,11 @@ type Index struct {
 // Primary reports whether the index belongs to a primary key.
 func (i *Index) Primary() bool { return i.Kind == "p" }
 
-// indexesSQL returns the indexes that use any of the columns, with properties that the
-// definitions leave out. indkey has the columns of an index. Columns in an expression or
-// the predicate are only recorded in pg_depend. The constraint is a primary key, UNIQUE
-// or EXCLUDE (contype 'p', 'u', 'x'). An index that is attached to an index of a
-// partitioned table has it as its parent in pg_inherits.
+// indexesSQL returns the indexes of the table $1 that use any of the columns $2, with
+// properties that the definitions leave out. indkey has the columns of an index. Columns in
+// an expression or the predicate are only recorded in pg_depend. The constraint is a
+// primary key, UNIQUE or EXCLUDE (contype 'p', 'u', 'x'). An index that is attached to an
+// index of a partitioned table has it as its parent in pg_inherits.
 const indexesSQL = `
 SELECT i.indexrelid::bigint, c.relname, i.indisunique, i.indisclustered, i.indisreplident,
        coalesce(array_to_string(c.reloptions, ', '), ''), coalesce(s.spcname, ''), obj_description(c.oid, 'pg_class'),
@@ -46,8 +46,9 @@ func (q QualifiedReader) Indexes(ctx context.Context, table int64, columns []int
 	return Read[Index](ctx, q.Reader, indexesSQL, table, columns)
 }
 
-// indexClausesSQL returns the definitions of indexes from USING on. It inserts the
-// tablespace before the predicate, because pg_get_indexdef leaves the tablespace out.
+// indexClausesSQL returns the definitions of indexes from USING on, for example USING btree
+// (id) TABLESPACE fast WHERE (id > 10). It inserts the tablespace before the predicate,
+// because pg_get_indexdef leaves the tablespace out.
 const indexClausesSQL = `
 SELECT c.relname, coalesce(left(d.clause, length(d.clause) - length(d.predicate)) || ' TABLESPACE ' || quote_ident(s.spcname) || d.predicate, d.clause)
 FROM pg_catalog.pg_index i

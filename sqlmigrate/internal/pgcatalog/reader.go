@@ -41,11 +41,12 @@ type Reader struct {
 // path.
 type QualifiedReader struct{ *Reader }
 
-// openSQL returns the properties of the server and the role. The number of locks is the
-// size of the lock table, as PostgreSQL's documentation of max_locks_per_transaction
-// computes it. The query also turns off two settings for the transaction. With
-// row_security, a policy would hide rows, and thereby the largest key, without an error.
-// With jit, compiling the queries would take longer than running them.
+// openSQL returns the properties of the server and of the current role, in the order of the
+// fields of Reader. The number of locks is the size of the lock table, as PostgreSQL's
+// documentation of max_locks_per_transaction computes it. The query also turns off two
+// settings for the transaction. With row_security, a policy would hide rows, and thereby
+// the largest key, without an error. With jit, compiling the queries would take longer than
+// running them.
 const openSQL = `
 SELECT current_setting('server_version_num')::integer, coalesce(current_schema(), ''), current_user,
        current_setting('max_locks_per_transaction')::integer * (
@@ -128,8 +129,9 @@ func (r *Reader) Qualify(ctx context.Context) QualifiedReader {
 	return QualifiedReader{r}
 }
 
-// Read returns the rows of a query, or nil after an error. See [rows.Read] for the type
-// T, and params for arguments that are lists.
+// Read returns the rows of a query, or nil after an error. Each row becomes a T, whose
+// fields have the order of the columns (see [rows.Read]). An argument may be a list of
+// numbers, nodes or strings, which params converts.
 func Read[T any](ctx context.Context, r *Reader, query string, args ...any) []T {
 	if r.err != nil {
 		return nil
@@ -151,7 +153,9 @@ func One[T any](ctx context.Context, r *Reader, what, query string) (row T) {
 	return row
 }
 
-// clauses returns the texts of a query whose rows are pairs of name and text, by name.
+// clauses returns a map from names to texts, for example from the names of indexes to their
+// definitions. query returns rows of a name and a text for the table whose OID is its
+// parameter $1.
 func (q QualifiedReader) clauses(ctx context.Context, query string, table int64) map[string]string {
 	clauses := map[string]string{}
 	for _, c := range Read[struct{ Name, Clause string }](ctx, q.Reader, query, table) {
@@ -178,7 +182,7 @@ type Named struct {
 // Target returns the quoted name with its schema, for statements.
 func (n *Named) Target() string { return pgsql.Qualified(n.Schema, n.Name) }
 
-// A Node is a column, as the OID of its table and its number.
+// A Node identifies a column by the OID of its table and its number in the table (attnum).
 type Node struct{ Table, Column int64 }
 
 // params converts arguments for drivers that do not support arrays. It turns a list of
@@ -208,8 +212,9 @@ func array[T any](list []T, number func(T) int64) string {
 	return "{" + pgsql.Join(list, ",", func(x T) string { return strconv.FormatInt(number(x), 10) }) + "}"
 }
 
-// ParentsFirst returns things and all their parents, each after its parents. If things
-// are in a cycle, it cannot keep this order for all of them.
+// ParentsFirst returns things and all their parents, each after its parents. The function
+// parents returns the direct parents of an element. If things are in a cycle, ParentsFirst
+// cannot keep this order for all of them.
 func ParentsFirst[T comparable](things []T, parents func(T) []T) []T {
 	var sorted []T
 	seen := map[T]bool{}

@@ -22,9 +22,9 @@ type Relation struct {
 	Attributes        int  // number of columns that it ever had, because a dropped column counts towards the limit of 1,600
 }
 
-// relationsSQL returns the kinds and properties of relations, and the rights of the
-// current role. Most blockers of a table follow from them. The query that precedes it
-// defines the relation source, which has the OIDs and their numbers in the list.
+// relationsSQL returns the kinds and properties of relations, and the rights of the current
+// role. Most blockers of a table follow from them. The text before it defines the relation
+// source, which has the OIDs and their numbers in the list, from 1 on.
 const relationsSQL = `
 SELECT t.number - 1, c.oid::bigint, n.nspname, c.relname, c.relkind::text, pg_get_userbyid(c.relowner),
        pg_has_role(c.relowner, 'USAGE'), has_schema_privilege(n.oid, 'CREATE'), c.reloftype <> 0, c.relispartition,
@@ -59,9 +59,9 @@ func (r *Reader) ByOID(ctx context.Context, oids []int64) []*Relation {
 	return r.relations(ctx, numberedSQL, oids, len(oids))
 }
 
-// relations returns the relations of a query, in the order of the n elements of list,
-// which is the argument of the query. The result is nil for an element without a
-// relation.
+// relations returns the relations of a query, in the order of the n elements of list, which
+// is the argument of the query and has names or OIDs. The result is nil for an element
+// without a relation.
 func (r *Reader) relations(ctx context.Context, query string, list any, n int) []*Relation {
 	found := make([]*Relation, n)
 	for _, row := range Read[struct {
@@ -74,7 +74,7 @@ func (r *Reader) relations(ctx context.Context, query string, list any, n int) [
 	return found
 }
 
-// A Size is the size of a table, or the sum of several tables.
+// A Size is the size of a table, or the sum of the sizes of several tables.
 type Size struct {
 	Rows        int64 // estimate of the planner
 	Bytes, Heap int64 // Heap includes TOAST, but not indexes

@@ -9,10 +9,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// LostSQL is a query for the properties of the relation c that cannot be restored after
-// it was dropped, as reasons. The query around it names a row of pg_class c. The
-// properties are rights that only another role can grant, and security labels, which only
-// a server with their provider can write.
+// LostSQL is a query for the properties of a relation that cannot be restored after the
+// relation was dropped, as reasons for a message. The query around it names the relation's
+// row of pg_class c. The properties are rights that only another role can grant, and
+// security labels, which only a server with their provider can write.
 const LostSQL = `
      SELECT 'its security label of provider ' || l.provider || ' would be lost'
      FROM pg_catalog.pg_seclabel l WHERE l.classoid = 'pg_catalog.pg_class'::regclass AND l.objoid = c.oid
@@ -47,9 +47,10 @@ CROSS JOIN LATERAL (
 ) AS g
 ORDER BY c.oid, g.attnum, g.revoke DESC, g.number`
 
-// Rights returns the statements that give new relations the rights of existing relations,
-// by the OID of the existing relation. targets maps the OIDs of the existing relations to
-// the names of the new relations in statements. kind is TABLE, also for views, or
+// Rights returns the statements that give a new relation the rights of an existing
+// relation, for example if a view is dropped and created again. The keys of targets are the
+// OIDs of the existing relations, and its values are the quoted names of the new relations.
+// The result has the statements for each of these OIDs. kind is TABLE, also for views, or
 // SEQUENCE.
 func (q QualifiedReader) Rights(ctx context.Context, kind string, targets map[int64]string) map[int64][]string {
 	statements := map[int64][]string{}
@@ -59,22 +60,22 @@ func (q QualifiedReader) Rights(ctx context.Context, kind string, targets map[in
 			statements[oid] = []string{revokeDefaults(kind, target)}
 		}
 	}
-	for _, x := range Read[struct {
+	for _, right := range Read[struct {
 		OID                         int64
 		Revoke                      bool
 		Column, Grantee, Privileges string
 		Grantable                   bool
 	}](ctx, q.Reader, rightsSQL, slices.Sorted(maps.Keys(targets))) {
-		if x.Column != "" { // each privilege is followed by the column: SELECT (id), UPDATE (id)
-			column := " (" + pgsql.Quote(x.Column) + ")"
-			x.Privileges = strings.ReplaceAll(x.Privileges, ", ", column+", ") + column
+		if right.Column != "" { // each privilege is followed by the column: SELECT (id), UPDATE (id)
+			column := " (" + pgsql.Quote(right.Column) + ")"
+			right.Privileges = strings.ReplaceAll(right.Privileges, ", ", column+", ") + column
 		}
-		on := x.Privileges + " ON " + kind + " " + targets[x.OID]
-		text := "GRANT " + on + " TO " + x.Grantee + pgsql.If(x.Grantable, " WITH GRANT OPTION")
-		if x.Revoke { // a right that the owner has by default, and has lost on the existing relation
-			text = "REVOKE " + on + " FROM " + x.Grantee
+		on := right.Privileges + " ON " + kind + " " + targets[right.OID]
+		text := "GRANT " + on + " TO " + right.Grantee + pgsql.If(right.Grantable, " WITH GRANT OPTION")
+		if right.Revoke { // a right that the owner has by default, and has lost on the existing relation
+			text = "REVOKE " + on + " FROM " + right.Grantee
 		}
-		statements[x.OID] = append(statements[x.OID], text)
+		statements[right.OID] = append(statements[right.OID], text)
 	}
 	return statements
 }

@@ -89,9 +89,9 @@ func (s *Sequence) Identity(always bool) string {
 	return fmt.Sprintf("ADD GENERATED %s AS IDENTITY (SEQUENCE NAME %s %s)", kind, s.Target(), s.Options())
 }
 
-// Options returns the clauses of CREATE SEQUENCE or an identity. If a limit is the
-// default of the type, it returns NO MINVALUE or NO MAXVALUE, so that the limit changes
-// with the type.
+// Options returns the clauses of CREATE SEQUENCE or an identity, for example START WITH 1
+// INCREMENT BY 1 NO MINVALUE NO MAXVALUE CACHE 1. If a limit is the default of the type, it
+// returns NO MINVALUE or NO MAXVALUE, so that the limit changes with the type.
 func (s *Sequence) Options() string {
 	low, high := s.limits()
 	return fmt.Sprintf("START WITH %d INCREMENT BY %d", s.Start, s.Increment) +
@@ -99,10 +99,10 @@ func (s *Sequence) Options() string {
 		fmt.Sprintf(" CACHE %d", s.Cache) + pgsql.If(s.Cycle, " CYCLE")
 }
 
-// limit returns a clause such as MAXVALUE 99, in which word is MAXVALUE. It returns NO
-// MAXVALUE if value is natural, the limit of the type.
-func limit(word string, value, natural int64) string {
-	if value == natural {
+// limit returns a clause such as MAXVALUE 99, in which word is MAXVALUE and value is 99. If
+// value is the default limit of the sequence's type, limit returns NO MAXVALUE.
+func limit(word string, value, byDefault int64) string {
+	if value == byDefault {
 		return " NO " + word
 	}
 	return fmt.Sprintf(" %s %d", word, value)
@@ -115,11 +115,11 @@ func (s *Sequence) EndsWithType() bool {
 	return s.Largest == high
 }
 
-// limits returns the default limits of the sequence. A sequence that counts up goes from
-// 1 to the largest value of its type, and a sequence that counts down from -1 to the
-// smallest.
+// limits returns the default limits of the sequence. A sequence that counts up goes from 1
+// to the largest value of its type, for example 2147483647 for integer. A sequence that
+// counts down goes from -1 to the smallest value of its type.
 func (s *Sequence) limits() (low, high int64) {
-	low, high = -1<<63, 1<<63-1
+	low, high = -1<<63, 1<<63-1 // of bigint
 	switch s.Type {
 	case "smallint":
 		low, high = -1<<15, 1<<15-1

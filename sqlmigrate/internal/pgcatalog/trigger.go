@@ -6,7 +6,7 @@ import "context"
 type Trigger struct {
 	Name    string
 	Enabled string // tgenabled of pg_trigger, which is O for enabled, D for disabled, R for ENABLE REPLICA, A for ENABLE ALWAYS
-	Events  int    // tgtype of pg_trigger, which is a bit mask; bit 16 is UPDATE
+	Events  int    // tgtype of pg_trigger, which is a mask of the bits below, such as onUpdate
 	Columns int    // number of columns in UPDATE OF
 
 	Function          string // the name with the types of the arguments
@@ -16,19 +16,30 @@ type Trigger struct {
 	MayChangeFunction bool // whether the current role may change the function
 }
 
-// ChangesRows reports whether the trigger can change a row before it is written.
+// Bits of Trigger.Events, which PostgreSQL defines for tgtype.
+const (
+	forEachRow = 1
+	before     = 2
+	onInsert   = 4
+	onUpdate   = 16
+)
+
+// ChangesRows reports whether the trigger can change a row before it is written, which a
+// BEFORE trigger FOR EACH ROW can do. It ignores whether the trigger is enabled.
 func (t Trigger) ChangesRows() bool {
-	const row, before, insert, update = 1, 2, 4, 16
-	return t.Events&row != 0 && t.Events&before != 0 && t.Events&(insert|update) != 0
+	return t.Events&forEachRow != 0 && t.Events&before != 0 && t.Events&(onInsert|onUpdate) != 0
 }
 
-// OnUpdate reports whether the trigger fires for an update of any column.
-func (t Trigger) OnUpdate() bool { return t.Events&16 != 0 && t.Columns == 0 && t.Enabled != "D" }
+// OnUpdate reports whether every UPDATE of the table fires the trigger, whatever columns it
+// sets. It returns false for a trigger that is disabled, or that names columns in UPDATE OF.
+func (t Trigger) OnUpdate() bool {
+	return t.Events&onUpdate != 0 && t.Columns == 0 && t.Enabled != "D"
+}
 
-// Triggers returns the triggers of a table and their functions, sorted by name. It
-// excludes the triggers of constraints (tgisinternal), and the triggers that a partition
-// has from its parent (tgparentid). The functions are needed because PL/pgSQL caches
-// types in a session.
+// Triggers returns the triggers of a table and their functions, sorted by name. It excludes
+// the triggers of constraints (tgisinternal), and the triggers that a partition has from
+// its parent (tgparentid). The functions are needed because PL/pgSQL caches the types of
+// columns in a session, so that an online move has to alter the functions.
 func (q QualifiedReader) Triggers(ctx context.Context, table int64) []Trigger {
 	return Read[Trigger](ctx, q.Reader, `
 SELECT g.tgname, g.tgenabled::text, g.tgtype, coalesce(array_length(g.tgattr::int2[], 1), 0),

@@ -25,42 +25,48 @@ type Use struct {
 	Create []string
 }
 
-// Recreated reports whether the object can be dropped and created again in a moment.
+// Recreated reports whether an online move can drop the object and create it again in a
+// moment. It returns true for a trigger, a policy and extended statistics.
 func (u Use) Recreated() bool {
 	return slices.Contains([]string{"pg_trigger", "pg_policy", "pg_statistic_ext"}, u.Catalog)
 }
 
-// Parts of a query for the uses of the columns in the relation att, which has rows of
-// pg_attribute. JoinUses joins the objects d that depend on a column, and DescribeUse
-// describes an object. A view depends on a column by its rule _RETURN, and a generated
-// column by its default.
-//
-// IsUse, which begins with AND, excludes objects that follow a column automatically.
-// These are constraints and statistics, indexes and sequences (whole relations, with
-// objsubid 0), defaults of columns that are not generated, and triggers that a partition
-// has from its parent. It reads tgparentid from JSON, because PostgreSQL 12 does not have
-// it.
+// Parts of a query for the objects that use the columns in the relation att, which has rows
+// of pg_attribute. Each object is a row d of pg_depend.
 const (
+	// DescribeUse is an expression for the description of the object d, for example trigger
+	// g on table t. For a rule _RETURN and for the default of a generated column, it describes
+	// the view and the column.
 	DescribeUse = `CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
                  WHEN ad.oid IS NOT NULL THEN pg_describe_object('pg_catalog.pg_class'::regclass, ad.adrelid, ad.adnum)
                  ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END`
+
+	// JoinUses joins the objects d that depend on a column. A view depends on a column by its
+	// rule _RETURN, and a generated column by its default.
 	JoinUses = `      JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = att.attrelid AND d.refobjsubid = att.attnum
       LEFT JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
       LEFT JOIN pg_catalog.pg_trigger tg ON d.classid = 'pg_catalog.pg_trigger'::regclass AND tg.oid = d.objid
       LEFT JOIN pg_catalog.pg_attrdef ad ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND ad.oid = d.objid
       LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = ad.adrelid AND a.attnum = ad.adnum`
+
+	// IsUse, which begins with AND, excludes objects that follow a column automatically.
+	// These are constraints and statistics, indexes and sequences (whole relations, with
+	// objsubid 0), defaults of columns that are not generated, and triggers that a partition
+	// has from its parent. It reads tgparentid from JSON, because PostgreSQL 12 does not have
+	// it.
 	IsUse = `        AND d.classid NOT IN ('pg_catalog.pg_constraint'::regclass, 'pg_catalog.pg_statistic_ext'::regclass)
         AND NOT (d.classid = 'pg_catalog.pg_class'::regclass AND (d.objsubid = 0 OR (d.objid, d.objsubid) = (att.attrelid, att.attnum)))
         AND (ad.oid IS NULL OR a.attgenerated <> '' AND (ad.adrelid, ad.adnum) <> (att.attrelid, att.attnum))
         AND coalesce((to_jsonb(tg) ->> 'tgparentid')::oid, 0) = 0`
 )
 
-// usesSQL returns the uses of the columns in the relation att, and also extended
-// statistics, with the statements that drop and create the objects. The relation made has
-// these statements, by a query for each kind of object. They contain the properties that
-// the server's definition of an object leaves out, such as its comment, which needs no
-// statement if it is NULL, and whether a trigger is enabled. IsUse begins with AND, so a
-// true stands before it.
+// usesSQL returns the objects that use the columns in the relation att, and also extended
+// statistics on these columns, in the order of the fields of Use. The relation made has the
+// statements that drop an object and create it again, by a query for each kind of object.
+// The statements also restore the properties that the server's definition of an object
+// leaves out, such as its comment, and whether a trigger is enabled. A statement whose text
+// is NULL, for example because there is no comment, is not needed, and array_remove removes
+// it. IsUse begins with AND, so a true stands before it.
 const usesSQL = `
 SELECT DISTINCT att.attrelid::bigint, att.attnum, att.attname, (SELECT relname FROM pg_catalog.pg_class WHERE oid = d.classid),
        coalesce((SELECT v.oid FROM pg_catalog.pg_class v WHERE v.oid = r.ev_class AND v.relkind IN ('v', 'm')), 0)::bigint,
@@ -123,9 +129,9 @@ func RecreatedQuery(t *Relation, columns string) string {
 SELECT DISTINCT drop, creates FROM found WHERE catalog IN ('pg_trigger', 'pg_policy', 'pg_statistic_ext')`
 }
 
-// Users returns descriptions of all objects that use the columns. The swap of an online
-// move compares them with the objects that exist then, to find objects that were created
-// in the meantime.
+// Users returns the server's descriptions of all objects that depend on the columns. An
+// online move reads them when it makes its plan. Its swap compares them with the objects
+// that exist then, to find objects that were created in the meantime.
 func (q QualifiedReader) Users(ctx context.Context, table int64, columns []int64) []string {
 	return Read[string](ctx, q.Reader, `
 SELECT DISTINCT coalesce(pg_describe_object(classid, objid, objsubid), '') FROM pg_catalog.pg_depend

@@ -13,19 +13,22 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Quote quotes an identifier. It quotes every name, because the reserved words differ
-// between versions.
+// Quote returns an identifier in double quotes, for example "order". It quotes every name,
+// because the reserved words differ between versions.
 func Quote(name string) string { return Qualified("", name) }
 
-// Qualified quotes a name with its schema, which may be empty.
+// Qualified returns a quoted name with its quoted schema, for example "shop"."orders". If
+// schema is empty, it returns the quoted name alone.
 func Qualified(schema, name string) string {
 	return plan.TableName{Schema: schema, Name: name}.Quoted(`"`)
 }
 
-// Literal quotes a string so that its meaning does not depend on
-// standard_conforming_strings. It uses E'…' for strings with a backslash or a line break.
-// The literal stays on one line, because migration tools split files by the beginnings of
-// lines.
+// Literal returns s as a string literal in single quotes, in which each quote of s is
+// doubled. The literal has a single line, because tools that read a migration file take a
+// line such as -- +goose Down for a command even inside a literal. A string with a
+// backslash or a line break therefore becomes E'…', in which \n is a line break. In E'…' a
+// backslash always begins an escape; in '…' that depends on the setting
+// standard_conforming_strings.
 func Literal(s string) string {
 	if !strings.ContainsAny(s, "\\\n\r") {
 		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
@@ -33,7 +36,8 @@ func Literal(s string) string {
 	return "E'" + strings.NewReplacer(`\`, `\\`, "'", "''", "\n", `\n`, "\r", `\r`).Replace(s) + "'"
 }
 
-// Join joins the texts of all elements of list.
+// Join returns the texts of all elements of list, with separator between them. The function
+// text returns the text of an element.
 func Join[T any](list []T, separator string, text func(T) string) string {
 	texts := make([]string, len(list))
 	for i, item := range list {
@@ -50,8 +54,9 @@ func If(applies bool, clause string) string {
 	return clause
 }
 
-// Comment returns the statement that sets the comment of an object, or nil if text is
-// nil.
+// Comment returns the statement that sets the comment of an object, or nil if text is nil
+// because the object has no comment. object is the kind and the quoted name of the object,
+// for example INDEX "shop"."orders_pkey".
 func Comment(object string, text *string) []string {
 	if text == nil {
 		return nil
@@ -59,7 +64,7 @@ func Comment(object string, text *string) []string {
 	return []string{"COMMENT ON " + object + " IS " + Literal(*text)}
 }
 
-// SQLSTATEs.
+// SQLSTATEs, which are the codes of errors of the server.
 const (
 	LockNotAvailable      = "55P03"
 	DeadlockDetected      = "40P01"
@@ -87,9 +92,10 @@ const maxReads = 5
 
 // Repeat returns the result of read, which reads the catalog. If the server reports an
 // internal error, Repeat calls read again, up to five times in all, because another session
-// has probably dropped an object in the meantime. A query finds the objects in its snapshot,
-// but functions such as pg_get_ruledef look an object up as it is now. If it no longer
-// exists, some fail with an internal error, such as "could not open relation with OID 36179".
+// has probably dropped an object during the read. A query finds an object, such as a rule,
+// in its snapshot, but functions such as pg_get_ruledef look the object up as it is now. If
+// it no longer exists, some of these functions fail with an internal error, such as "could
+// not open relation with OID 36179".
 func Repeat[T any](read func() (T, error)) (result T, err error) {
 	for range maxReads {
 		if result, err = read(); State(err) != internalError {
@@ -99,8 +105,10 @@ func Repeat[T any](read func() (T, error)) (result T, err error) {
 	return result, err
 }
 
-// Do returns a DO statement. It chooses a delimiter that body does not contain. variables
-// is empty, or begins with DECLARE and ends with a newline. body ends with a newline too.
+// Do returns a DO statement, which the server runs as PL/pgSQL code. body contains the
+// statements between BEGIN and END, and ends with a newline. variables contains the
+// declarations from DECLARE on, and ends with a newline too; it is empty if there are none.
+// The delimiter of the code is $$ or, if body contains that, $do1$, $do2$ and so on.
 func Do(variables, body string) string {
 	tag := "$$"
 	for i := 1; strings.Contains(body, tag); i++ {
@@ -119,16 +127,17 @@ type Backend struct {
 	Key string // the key of the advisory lock, a bigint, as an SQL expression
 }
 
-// holder returns the end of a query, from FROM on, that has a row if the session holds
-// its advisory lock. The catalog shows the upper and the lower half of the key in classid
-// and objid.
+// holder returns the FROM and WHERE clauses of a query that has a row if the session holds
+// its advisory lock. The view pg_locks shows the upper 32 bits of the lock's key in
+// classid, and the lower 32 bits in objid.
 func (b Backend) holder() string {
 	return fmt.Sprintf("FROM pg_catalog.pg_locks WHERE pid = %d AND locktype = 'advisory' AND granted AND (classid::bigint << 32) | objid::bigint = %s", b.PID, b.Key)
 }
 
 // End implements [engine.Backend]. It ends the session over the connection other, if the
-// session still holds its advisory lock. It acts as the user who has logged in, because
-// the role to which connections are set may not end sessions of that user.
+// session still holds its advisory lock. SET LOCAL ROLE NONE makes it act as the user who
+// has logged in. A pool may set its connections to another role, and this role may not have
+// the right to end sessions of that user.
 func (b Backend) End(ctx context.Context, other *sql.Conn) error {
 	_, err := other.ExecContext(ctx, Do("", "  SET LOCAL ROLE NONE;\n  PERFORM pg_catalog.pg_terminate_backend(pid) "+b.holder()+";\n"))
 	return err

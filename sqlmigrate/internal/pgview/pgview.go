@@ -65,15 +65,18 @@ type ruleOrTrigger struct {
 	Comment          *string
 }
 
-// viewsSQL returns views, and all views that use them, with all their properties. The
-// relation view has the given views and, over any number of levels, the views (relkind
-// 'v') and materialized views ('m') that use them. A view uses another by its rule
-// _RETURN (in pg_rewrite), which is its query.
+// viewsSQL returns the views whose OIDs are in $1, and all views that use them, with all
+// their properties. The columns have the order of the fields of View. The relation view
+// collects the OIDs of these views (relkind 'v') and materialized views ('m'), over any
+// number of levels. A view uses another by its rule _RETURN (in pg_rewrite), which is its
+// query.
 //
 // The last column, Blocked, lists the reasons why a view cannot be dropped and created
-// again. These are objects other than views that use the view or its row type, alone or
-// in an array, by a normal dependency (deptype 'n'); missing rights; membership in an
-// extension (deptype 'e'); and the rights and labels of LostSQL.
+// again. Such a reason is an object that uses the view or its row type, alone or in an
+// array, by a normal dependency (deptype 'n'). The rules of views in the relation view, and
+// the triggers of the view itself, are no such objects, because they are created again too.
+// The other reasons are missing rights, membership in an extension (deptype 'e'), and the
+// rights and labels that [pgcatalog.LostSQL] returns.
 const viewsSQL = `
 WITH RECURSIVE view (oid) AS (
   SELECT oid FROM unnest($1::text::oid[]) AS oid
@@ -127,9 +130,11 @@ JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 ORDER BY c.oid`
 
 // StateQuery returns a query for the properties of the views. Its result changes if a user
-// changes a view. It finds the views by their names, because a view that was dropped and
-// created again has another OID. It must run with an empty search path, because the
-// server then writes the definitions with schemas.
+// changes a view. An online move compares the result before it drops the views with the
+// result at the time of its plan, because a change in between would be lost. The query
+// finds the views by their names, because a view that was dropped and created again has
+// another OID. It must run with an empty search path, because the server then writes the
+// definitions with schemas.
 func StateQuery(views []*View) string {
 	return `SELECT c.relname, pg_get_viewdef(c.oid), c.relowner, c.reloptions, obj_description(c.oid, 'pg_class'), ARRAY(SELECT a::text FROM unnest(c.relacl) AS a ORDER BY 1),
     ARRAY(SELECT row(a.attname, a.attacl, col_description(c.oid, a.attnum))::text FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid ORDER BY a.attnum),
@@ -138,8 +143,10 @@ func StateQuery(views []*View) string {
   FROM pg_catalog.pg_class c WHERE c.oid IN (` + pgsql.Join(views, ", ", func(v *View) string { return pgsql.Literal(v.Target()) + "::regclass" }) + ")"
 }
 
-// Lock returns statements that lock the views alone, by a change of the owner to the same
-// owner. LOCK TABLE would also lock the tables below them.
+// Lock returns statements that lock the views, which are not materialized, in ACCESS
+// EXCLUSIVE mode. Each statement makes the owner of a view its owner again, which changes
+// nothing. LOCK TABLE is not used, because it would also lock the tables that the views
+// read.
 func Lock(views []*View) []string {
 	statements := make([]string, len(views))
 	for i, v := range views {
@@ -149,7 +156,8 @@ func Lock(views []*View) []string {
 }
 
 // Read returns the views with these OIDs, and all views that use them directly or through
-// other views, in the order in which they have to be created.
+// other views. A view comes after the views that it uses, so that the views can be created
+// in this order.
 func Read(ctx context.Context, q pgcatalog.QualifiedReader, oids []int64) []*View {
 	var views []*View
 	byOID, targets := map[int64]*View{}, map[int64]string{}
@@ -180,6 +188,7 @@ func (v *View) create() []string {
 		pgsql.If(v.Materialized, " USING "+pgsql.Quote(v.Method)) +
 		pgsql.If(len(v.Options) > 0, " WITH ("+optionList(v.Options)+")") +
 		pgsql.If(v.Tablespace != "", " TABLESPACE "+pgsql.Quote(v.Tablespace))
+	// The definition that the server returns ends with a semicolon.
 	definition := NameConstants(strings.TrimSuffix(strings.TrimSpace(v.Definition), ";"))
 	data := pgsql.If(v.Materialized, "\n WITH "+pgsql.If(!v.Populated, "NO ")+"DATA")
 	addf("%s AS\n%s%s", head, definition, data)
@@ -194,7 +203,8 @@ func (v *View) create() []string {
 	return slices.Concat(texts, pgsql.Comment(v.kind()+" "+v.Target(), v.Comment), v.rights)
 }
 
-// alterColumn returns the statements that restore the properties of a column.
+// alterColumn returns the statements that restore the properties which a user has set for a
+// column of the view.
 func (v *View) alterColumn(c viewColumn) []string {
 	var texts []string
 	alter := "ALTER " + v.kind() + " " + v.Target() + " ALTER COLUMN " + pgsql.Quote(c.Name)
@@ -213,13 +223,15 @@ func (v *View) alterColumn(c viewColumn) []string {
 	return append(texts, pgsql.Comment("COLUMN "+v.Target()+"."+pgsql.Quote(c.Name), c.Comment)...)
 }
 
-// create returns the statements that create the rule or trigger, with its comment, on the
-// view of the quoted name on. kind is RULE or TRIGGER.
-func (c *ruleOrTrigger) create(kind, on string) []string {
-	return append([]string{strings.TrimSuffix(c.Definition, ";")}, pgsql.Comment(kind+" "+pgsql.Quote(c.Name)+" ON "+on, c.Comment)...)
+// create returns the statements that create the rule or trigger, and set its comment. kind
+// is RULE or TRIGGER, and view is the quoted name of its view.
+func (r *ruleOrTrigger) create(kind, view string) []string {
+	definition := strings.TrimSuffix(r.Definition, ";") // the server's definition of a rule ends with it
+	return append([]string{definition}, pgsql.Comment(kind+" "+pgsql.Quote(r.Name)+" ON "+view, r.Comment)...)
 }
 
-// optionList returns options in the syntax of WITH, from the form of the catalog.
+// optionList converts options from the form of the catalog to the syntax of WITH (…) and
+// SET (…). For example, security_barrier=true becomes security_barrier = 'true'.
 func optionList(options []string) string {
 	return pgsql.Join(options, ", ", func(option string) string {
 		name, value, _ := strings.Cut(option, "=")
@@ -259,16 +271,21 @@ func Drops(views []*View, ifExists string) []string {
 	return texts
 }
 
-// nameless matches a line of a definition with a constant in a SELECT list that has no
-// name. PostgreSQL writes such a constant with its type and without AS, for example
-// NULL::integer. If this text were used to create the view, the column would be named
-// after the type. The groups are the line up to the end of the constant, its type, and
-// the rest of the line.
+// nameless matches a line of a view's definition that holds a constant without a name in a
+// SELECT list, for example
+//
+//	NULL::integer,
+//
+// PostgreSQL writes such a constant with its type and without AS. The groups are the line
+// up to the end of the constant, its type, and the rest of the line, which is empty or
+// begins with a comma or a parenthesis.
 var nameless = regexp.MustCompile(`^(\s*(?:SELECT (?:DISTINCT )?)?(?:NULL|E?'(?:[^']|'')*')::([\w. ]+(?:\([\d,]+\)[\w ]*)?(?:\[\])*))((?:[,)].*)?)$`)
 
-// NameConstants adds the name "?column?", which stands for no name, to the constants in
-// SELECT lists of a definition that have no name. It does not change constants whose type
-// is a quoted name.
+// NameConstants adds AS "?column?" to the constants in SELECT lists of a view's definition
+// that have no name. "?column?" is the name that PostgreSQL gives to a column without a
+// name. Without this addition, a view that is created from the definition would name the
+// column after the type of the constant, for example int4. NameConstants does not recognize
+// a constant whose type has a quoted name.
 func NameConstants(definition string) string {
 	lines := linesOutsideQuotes(definition)
 	for i, line := range lines {

@@ -6,18 +6,20 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// assignedColumns returns the columns to which the database assigns keys, by a sequence,
-// an identity or a default.
+// assignedColumns returns the columns of the table to which the database assigns keys, by a
+// sequence, an identity or a default.
 func (t *table) assignedColumns() []*column {
 	return keepIf(t.columns, func(c *column) bool { return c.auto() != "" })
 }
 
-// auto returns how the database assigns keys to the column, or "". The columns that
-// partitions and children have from it (members) count too, because a child may have a
-// sequence that its parent does not have. A default that is neither a counter nor a
-// constant does not assign keys, because it has another meaning, such as the tenant of
-// the session. The default of a column that refers to another key does not assign keys
-// either.
+// auto returns how the database assigns keys to the column, or "" if it does not. The
+// result is "identity", "serial" if a sequence gives the keys, or "default". The result is
+// "default" only for a key that does not refer to another key, and whose default is a
+// constant or gives another number to each row, as random() does. Any other default, such
+// as current_setting('app.tenant'), has another meaning, and does not assign keys.
+//
+// The columns that partitions and children inherit from the column (members) count too,
+// because a child may have a sequence that its parent does not have.
 func (c *column) auto() string {
 	for _, m := range c.members {
 		switch {
@@ -39,12 +41,14 @@ func (c *column) isReference() bool {
 	return slices.ContainsFunc(c.refers, func(to *column) bool { return to != c })
 }
 
-// refusesKeys reports whether the database refuses the keys of programs in any column of
-// the table.
+// refusesKeys reports whether a column of the table, or of its partitions and children, is
+// an identity that is GENERATED ALWAYS, so that the database refuses keys that programs
+// insert.
 func (t *table) refusesKeys() bool { return len(t.strictColumns()) > 0 }
 
-// strictColumns returns the columns, also of partitions and children, whose identity is
-// GENERATED ALWAYS. Such an identity refuses the keys of programs.
+// strictColumns returns the columns whose identity is GENERATED ALWAYS, so that the
+// database refuses keys that programs insert. It includes the columns of partitions and
+// children that have an identity of their own.
 func (t *table) strictColumns() []*column {
 	var found []*column
 	for _, c := range t.columns {
@@ -53,7 +57,8 @@ func (t *table) strictColumns() []*column {
 	return found
 }
 
-// allSequences returns the sequences of the column and of the columns below it.
+// allSequences returns the sequences that give values to the column, or to a column that a
+// partition or child inherits from it. Each sequence is listed once.
 func (c *column) allSequences() []*sequence {
 	var found []*sequence
 	for _, m := range c.members {
@@ -76,21 +81,24 @@ func (c *column) ownIdentity() *sequence {
 	return nil
 }
 
-// hasUniformDefault reports whether one statement can set the default of the column and
-// of all columns below it. PostgreSQL rejects the statement if any of them is an
+// hasUniformDefault reports whether the column has a default that a single ALTER TABLE can
+// drop or set, together with the defaults of the columns that partitions and children
+// inherit from it. PostgreSQL rejects this statement if any of these columns is an
 // identity.
 func (c *column) hasUniformDefault() bool {
 	return c.value != "" && !slices.ContainsFunc(c.members, func(m *column) bool { return m.Identity })
 }
 
-// droppedSequences returns the sequences that phase detach drops with the column's
-// default.
+// droppedSequences returns the sequences of the column that phase detach drops together
+// with the column's default.
 func (c *column) droppedSequences() []*sequence {
 	return keepIf(c.allSequences(), func(s *sequence) bool { return s.isDropped })
 }
 
-// userOf returns the column whose keys come from sequence s. That is c, the column of the
-// topmost table, unless only a single partition or child uses s.
+// userOf returns the column that holds the keys from sequence s. Its largest key shows how
+// far the sequence has come. It is c, the column of the topmost table, which also shows the
+// rows of partitions and children. If only one of them uses s, it is the column of this
+// partition or child.
 func (c *column) userOf(s *sequence) *column {
 	var users []*column
 	for _, m := range c.members {

@@ -13,8 +13,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// blockTables returns the blockers that are properties of the tables and columns
-// themselves.
+// blockTables returns the blockers of a plan that follow from the tables and columns alone,
+// without further queries.
 func blockTables(g *graph, want engine.Request) engine.Findings {
 	var found engine.Findings
 	for _, t := range g.tables {
@@ -26,13 +26,14 @@ func blockTables(g *graph, want engine.Request) engine.Findings {
 	return found
 }
 
-// digits is the number of decimal digits of the largest ID.
+// digits is the number of decimal digits of the largest ID, which is 9223372036854775807.
 const digits = 19
 
-// blockColumn checks the type of a column, and whether its largest key is ahead of the
-// clock, which means larger than the IDs that a generator issues today. A key must be an
-// integer. A column that refers to a key may also have a type that can hold all digits of
-// an ID, such as text, or be an array of bigint (_int8 in the catalog).
+// blockColumn returns the blockers that follow from the type of a column and from its
+// largest key. A key must be an integer. A column that refers to a key may also have a type
+// that can hold all digits of an ID, such as text, or be an array of bigint (_int8 in the
+// catalog). The largest key must not be ahead of the clock, which means larger than the IDs
+// that a generator issues today, because an ID that is issued later could be equal to it.
 func blockColumn(c *column, want engine.Request) engine.Findings {
 	var found engine.Findings
 	block := func(reason, fix string) { found.Block(c.relation.Display, "column "+c.Name, reason, fix) }
@@ -59,7 +60,8 @@ func blockColumn(c *column, want engine.Request) engine.Findings {
 	return found
 }
 
-// typeFix returns the fix for a column that refers to a key and has an unsuitable type.
+// typeFix returns the fix of a blocker for a column that refers to a key, and has a type
+// that does not hold every ID.
 func (c *column) typeFix() string {
 	to := "bigint"
 	switch {
@@ -70,11 +72,12 @@ func (c *column) typeFix() string {
 	case c.Base == "uuid" || c.Base == "bytea" || c.Base == "json" || c.Base == "jsonb":
 		return "leave the reference out: values of this type are not these keys"
 	}
+	// The statement names a single type, which is varchar if there is a choice.
 	return fmt.Sprintf("change its type to %s: ALTER TABLE %s ALTER COLUMN %s TYPE %s", to, c.relation.Target(), pgsql.Quote(c.Name), strings.TrimSuffix(to, " or text"))
 }
 
-// blockTable returns blockers for tables of a composite type and for foreign tables, if
-// they have columns to widen.
+// blockTable returns blockers for a table of a composite type (CREATE TABLE … OF type) and
+// for foreign tables, if they have columns to widen.
 func blockTable(t *table) engine.Findings {
 	var found engine.Findings
 	for _, c := range t.narrowColumns() {
@@ -96,10 +99,10 @@ func blockTable(t *table) engine.Findings {
 	return found
 }
 
-// useReasons gives, for the catalog of an object that uses a column, the reason why
-// PostgreSQL does not change the type of the column, and the fix. Views and rules are in
-// pg_rewrite. A generated column is in pg_attrdef or, if its own column is the object, in
-// pg_class.
+// useReasons has the texts of blockers for objects that use a column. The key is the
+// catalog in which the object is listed. The texts are the reason, whose %s is the column,
+// and the fix. Views and rules are in pg_rewrite. A generated column is in pg_attrdef or,
+// if its own column is the object, in pg_class.
 var useReasons = map[string][2]string{
 	"pg_rewrite":         {"it uses column %s, whose type PostgreSQL then does not change", "let the plan do it (WithRecreateViews) if it is a view, or drop it before, and create it again afterwards with its owner, grants and comment"},
 	"pg_attrdef":         {"it is generated from column %s, whose type PostgreSQL then does not change", "drop it before, and add it again afterwards"},
@@ -110,8 +113,9 @@ var useReasons = map[string][2]string{
 	"pg_publication_rel": {"it names column %s, whose type PostgreSQL then does not change", "take the table out of the publication before, and add it again afterwards"},
 }
 
-// blockUses returns one blocker for each object and table, even if the object uses
-// several columns of the table.
+// blockUses returns the blockers for objects that use columns to widen, such as triggers.
+// It returns one blocker for each object and table, even if the object uses several columns
+// of the table.
 func blockUses(g *graph, uses []pgcatalog.Use) engine.Findings {
 	columns := map[string][]*column{} // the columns that an object uses, by its description
 	for _, u := range uses {
@@ -127,10 +131,11 @@ func blockUses(g *graph, uses []pgcatalog.Use) engine.Findings {
 	return found
 }
 
-// blockUse returns a blocker for each table whose columns the object uses. It names only
-// the first column of a table, because the user has to deal with the object once. An
-// online move ignores these blockers (InPlace), because it does not change the type of
-// the column.
+// blockUse returns a blocker for each table whose columns the object uses. u is one use of
+// the object, and usedColumns has the columns of all its uses. The reason names the first
+// column of each of these tables, and no further columns, because the user has to deal with
+// the object once. An online move ignores these blockers (InPlace), because it does not
+// change the type of the column.
 func blockUse(u pgcatalog.Use, usedColumns []*column) engine.Findings {
 	texts, ok := useReasons[u.Catalog]
 	if !ok {
@@ -154,8 +159,9 @@ func blockUse(u pgcatalog.Use, usedColumns []*column) engine.Findings {
 	return found
 }
 
-// blockObjects returns the blockers that blockingQueries find. They prevent PostgreSQL
-// from changing the columns, or are objects that it would change for good.
+// blockObjects returns the blockers that blockingQueries find. These are objects because of
+// which PostgreSQL cannot change the columns to widen, and objects that the change would
+// alter for good.
 func blockObjects(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
 	for _, b := range blockingQueries {
 		for _, x := range readBuiltAgain[struct {
@@ -172,8 +178,9 @@ func blockObjects(ctx context.Context, r *pgcatalog.Reader, g *graph) (found eng
 }
 
 // blockingQueries lists queries for blockers. A query returns the OID of a table, the
-// description of an object of the table, and a detail for the %s of the reason. Each
-// query continues builtAgainSQL, and uses its relations node and made.
+// description of an object of the table, and a detail for the %s of the reason. Each query
+// continues builtAgainSQL, which defines the relations node and made. node has the columns
+// to widen, and made the objects that depend on them, which PostgreSQL builds again.
 var blockingQueries = []struct{ query, reason, fix string }{
 	{
 		// Partitioned tables whose partition key contains a narrow column, either

@@ -11,15 +11,18 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// codesSQL returns the functions and procedures (prokind 'f' and 'p') whose text contains
-// INSERT, with the triggers that call them, and the rules whose text contains INSERT,
-// except the rules _RETURN of views. The second column reports whether the server runs
-// the code by itself, which it does for triggers and rules. The last column is the schema of
-// the function. It is empty if the function has a search path of its own, and for a rule,
-// whose text has the schema of every table that is not in the search path of this session.
-// It excludes the objects of the server and of extensions (deptype 'e'), and disabled
-// triggers and rules ('D'). The CASE prevents pg_get_functiondef from being called for an
-// aggregate, which would be an error.
+// codesSQL returns the code in the database that may insert rows. This code is the
+// functions and procedures (prokind 'f' and 'p') whose text contains INSERT, with the
+// triggers that call them, and the rules whose text contains INSERT, except the rules
+// _RETURN of views. The columns are the description of the object, whether the server runs
+// the code by itself, as it does for triggers and rules, the text, and the schema of the
+// function. The schema is empty if the function has a search path of its own. It is also
+// empty for a rule, because the text of a rule has the schema of every table that is not in
+// the search path of this session.
+//
+// The query excludes the objects of the server and of extensions (deptype 'e'), and
+// disabled triggers and rules ('D'). The CASE prevents pg_get_functiondef from being called
+// for an aggregate, which would be an error.
 const codesSQL = `
 SELECT coalesce(t.object, CASE f.prokind WHEN 'p' THEN 'procedure ' ELSE 'function ' END || f.oid::regprocedure), t.object IS NOT NULL, pg_get_functiondef(f.oid),
        CASE WHEN f.proconfig::text ~* 'search_path=' THEN '' ELSE n.nspname END
@@ -42,10 +45,10 @@ JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE r.rulename <> '_RETURN' AND r.ev_enabled <> 'D' AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND pg_get_ruledef(r.oid) ~* '\minsert\M'
 ORDER BY 1`
 
-// insertViewsSQL returns the views into which the server lets programs insert, because
-// they select from a single relation (bit 8 of pg_relation_is_updatable is INSERT). For
-// each, it returns that relation and those of its columns that the view's query uses.
-// Views with a trigger or rule do not count, because these decide what is inserted.
+// insertViewsSQL returns the views into which the server lets programs insert, because they
+// select from a single relation (bit 8 of pg_relation_is_updatable is INSERT). For each
+// view, it returns that relation, and the columns of the relation that the view's query
+// uses. Views with a trigger or rule do not count, because these decide what is inserted.
 const insertViewsSQL = `
 SELECT format('view %s', v.oid::regclass), n.nspname, c.relname, json_agg(a.attname)::text
 FROM pg_catalog.pg_class v
@@ -61,9 +64,10 @@ WHERE v.relkind = 'v' AND v.relnamespace NOT IN ('pg_catalog'::regnamespace, 'in
 GROUP BY v.oid, n.nspname, c.relname
 ORDER BY 1`
 
-// Codes implements [engine.Copies]. It returns the functions, triggers and rules whose
-// code inserts rows, and the views into which programs can insert. Package sqltext finds
-// the INSERT statements in the texts.
+// Codes implements [engine.Copies]. It returns the functions, triggers and rules whose code
+// inserts rows, and the views through which programs can insert rows into a table. It
+// leaves out each INSERT that is certainly into a table outside the trial. Package sqltext
+// finds the INSERT statements in the texts.
 func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	texts, err := rows.Read[struct {
 		Object string
@@ -78,6 +82,8 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	if err != nil {
 		return nil, err
 	}
+	// add appends the code to the result, without its INSERTs into tables outside the trial, if
+	// an INSERT is left. schema is the schema of the object.
 	add := func(code engine.Code, schema string) {
 		code.Inserts = slices.DeleteFunc(code.Inserts, func(in sqltext.Insert) bool { return r.isElsewhere(in, schema, namesakes) })
 		if len(code.Inserts) > 0 {
@@ -98,8 +104,10 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	return codes, err
 }
 
-// readNamesakes returns the tables that have the name of a table of the trial, in any
-// schema. A view is left out, because an INSERT into it may go to a table of the trial.
+// readNamesakes returns the tables, in any schema, whose name without the schema is also
+// the name of a table of the trial. isElsewhere needs them to find out which table an
+// INSERT without a schema means. A view is left out, because an INSERT into it may go to a
+// table of the trial.
 func (r *trial) readNamesakes(ctx context.Context) ([]plan.TableName, error) {
 	names := make([]string, len(r.copies))
 	for i, c := range r.copies {
@@ -108,11 +116,14 @@ func (r *trial) readNamesakes(ctx context.Context) ([]plan.TableName, error) {
 	return rows.Read[plan.TableName](ctx, r.tx, "SELECT n.nspname, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'f') AND c.relname IN (SELECT json_array_elements_text($1::text::json))", asJSON(names))
 }
 
-// isElsewhere reports whether an INSERT of an object in this schema is into a table that is
-// not in the trial. schema is the schema of the object, or empty if it says nothing about its
-// tables. If the INSERT names no schema, and the object's schema has a table of the name,
-// that is the table, because a schema for each tenant usually has tables and functions of its
-// own. Otherwise the search path of a session decides, so the table may be in the trial.
+// isElsewhere reports whether an INSERT in the code of an object is into a table that is
+// not in the trial. schema is the schema of the object, or empty if it says nothing about
+// its tables. namesakes are the results of readNamesakes.
+//
+// If the INSERT names no schema, and the object's schema has a table of the name, it means
+// that table, because a database with a schema for each tenant usually has the same tables
+// and functions in each schema. If that schema has no such table, the search path of a
+// session decides, so the table may be in the trial, and the result is false.
 func (r *trial) isElsewhere(in sqltext.Insert, schema string, namesakes []plan.TableName) bool {
 	if in.Schema == "" {
 		if !slices.ContainsFunc(namesakes, func(t plan.TableName) bool { return t.Schema == schema && strings.EqualFold(t.Name, in.Table) }) {
@@ -126,10 +137,10 @@ func (r *trial) isElsewhere(in sqltext.Insert, schema string, namesakes []plan.T
 }
 
 // Assigning implements [engine.Copies]. It returns the triggers that assign keys to rows
-// without a key. Fix begins with a colon, because the caller appends it to its advice to
-// drop the trigger. It contains the statements that drop and create the trigger. Assigning
-// analyzes the texts of the functions of BEFORE triggers instead of calling them, because a
-// call would advance their sequences.
+// without a key. It analyzes the texts of the functions of BEFORE triggers instead of
+// calling them, because a call would advance their sequences. The Fix of a result contains
+// the statements that drop and create the trigger. It begins with a colon, because the
+// caller appends it to its advice to drop the trigger.
 func (r *trial) Assigning(context.Context) (found []engine.Assigning, err error) {
 	for _, t := range r.triggers {
 		// Take the first copy of the trigger's table, because a later copy of the same table

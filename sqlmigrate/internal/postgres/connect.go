@@ -11,8 +11,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// readGraph reads the tables and columns that references connect with the requested
-// tables. The findings are columns that no statement could change.
+// readGraph reads the tables and columns that references connect with the requested tables,
+// and returns them as a graph. The findings are blockers for columns that no statement
+// could change.
 func readGraph(ctx context.Context, r *pgcatalog.Reader, requested *selection) (*graph, engine.Findings) {
 	edges := readEdges(ctx, r, requested)
 	nodes := nodesOf(requested.keys, edges)
@@ -37,9 +38,11 @@ func readGraph(ctx context.Context, r *pgcatalog.Reader, requested *selection) (
 	return g, found
 }
 
-// buildGraph builds the graph. It links each column with the columns of its parents, and
-// adds each root to its table. It reports a narrow column with several parents, because
-// PostgreSQL changes an inherited column only by a statement for its parent.
+// buildGraph builds the graph. It links each column with the columns of its parents, from
+// which a partition or child inherits it. A column without a parent is a root, which is
+// added to its table; the columns below a root are its members. The findings are blockers
+// for columns to widen that have several parents, because PostgreSQL changes an inherited
+// column only by a statement for its parent.
 func buildGraph(relations map[int64]*pgcatalog.Relation, columns []pgcatalog.ColumnProperties, edges []edge) (*graph, engine.Findings) {
 	g := &graph{relations: relations, columns: map[pgcatalog.Node]*column{}}
 	var sorted []*column
@@ -47,6 +50,8 @@ func buildGraph(relations map[int64]*pgcatalog.Relation, columns []pgcatalog.Col
 		g.columns[c.Node] = &column{ColumnProperties: c, relation: relations[c.Node.Table]}
 		sorted = append(sorted, g.columns[c.Node])
 	}
+	// The order of the tables is the order of the plan. addRoot needs the columns of a table
+	// one after the other.
 	slices.SortFunc(sorted, func(a, b *column) int {
 		return cmp.Or(cmp.Compare(a.relation.Name, b.relation.Name), cmp.Compare(a.relation.Schema, b.relation.Schema), cmp.Compare(a.Node.Column, b.Node.Column))
 	})
@@ -80,8 +85,9 @@ func (c *column) topmost() *column {
 	return c
 }
 
-// addRoot adds a root to its table. The caller passes the columns in the order of tables
-// and column numbers, so only the last table has to be compared.
+// addRoot adds a column without a parent to its table in the graph, and adds the table if
+// it is not there yet. The caller passes the columns in the order of tables and column
+// numbers, so only the last table has to be compared.
 func (g *graph) addRoot(c *column) {
 	if n := len(g.tables); n == 0 || g.tables[n-1].Relation != c.relation {
 		g.tables = append(g.tables, &table{Relation: c.relation})
@@ -92,11 +98,12 @@ func (g *graph) addRoot(c *column) {
 	}
 }
 
-// addReferences records for each root to which keys it refers, with or without a foreign
-// key. An inherited column adds no reference of its own, because its root represents it.
+// addReferences records to which keys each column refers, with or without a foreign key. It
+// records that for the roots, which are the topmost columns of inheritance. An inherited
+// column adds no reference of its own, because its root represents it.
 func (g *graph) addReferences(edges []edge) {
 	for _, e := range edges {
-		if e.Inherited {
+		if e.Inherited { // the edge is no reference, but leads from a column to its parent
 			continue
 		}
 		f := foreignKey{g.columns[e.From].root, g.columns[e.To].root}
@@ -107,19 +114,19 @@ func (g *graph) addReferences(edges []edge) {
 	}
 }
 
-// edgesSQL returns the edges between all columns that are connected with the given
-// columns, over any number of steps in both directions. $1 and $2 are the given columns,
-// and $3 to $6 the references without a constraint.
+// edgesSQL returns the edges between all columns that are connected with the given columns,
+// over any number of steps in both directions. An edge leads from a column of table a to a
+// column of table b. The parameters $1 and $2 are the given columns, and $3 to $6 the
+// references that have no foreign key.
 //
-// The relation edge has all edges of the database, which lead from a column of table a to
-// a column of table b. These are foreign keys (contype 'f', whose conkey and confkey have
-// the numbers of the columns in the same order), the columns that a partition or child
-// has from its parent (attinhcount > 0), and the references without a constraint.
-// Inherited columns are included because ALTER TABLE of the parent changes them too. The
-// relation way has each edge in both directions, because a key and a reference to it have
-// to change together. The relation component collects the columns that the given columns
-// reach on these ways. The result is sorted by the names of the foreign keys and the
-// numbers of the references, so that equal schemas give equal plans.
+// The relation edge has all edges of the database. These are foreign keys (contype 'f',
+// whose conkey and confkey have the numbers of the columns in the same order), the columns
+// that a partition or child has from its parent (attinhcount > 0), and the references
+// without a foreign key. Inherited columns are included because ALTER TABLE of the parent
+// changes them too. The relation way has each edge in both directions, because a key and a
+// reference to it have to change together. The relation component collects the columns that
+// the given columns reach on these ways. The result is sorted by the names of the foreign
+// keys and the numbers of the references, so that equal schemas give equal plans.
 const edgesSQL = `
 WITH RECURSIVE edge AS (
   SELECT c.conrelid AS a, k.a AS a_column, c.confrelid AS b, k.b AS b_column, false AS inherited, true AS foreign_key, c.conname AS name, 0 AS number
@@ -146,8 +153,8 @@ SELECT a::bigint, a_column, b::bigint, b_column, inherited, foreign_key
 FROM component JOIN edge ON a = rel AND a_column = att
 ORDER BY name, number, a_column, b_column, b`
 
-// readEdges returns the edges between the columns that are connected with the requested
-// keys.
+// readEdges returns the edges, such as foreign keys, between the columns that are connected
+// with the requested keys.
 func readEdges(ctx context.Context, r *pgcatalog.Reader, requested *selection) []edge {
 	var from, to []pgcatalog.Node
 	for _, e := range requested.references {
@@ -156,7 +163,7 @@ func readEdges(ctx context.Context, r *pgcatalog.Reader, requested *selection) [
 	return pgcatalog.Read[edge](ctx, r, edgesSQL, requested.keys, from, to)
 }
 
-// nodesOf returns the requested columns and all columns of edges, sorted and without
+// nodesOf returns keys and the columns at both ends of edges, sorted and without
 // duplicates.
 func nodesOf(keys []pgcatalog.Node, edges []edge) []pgcatalog.Node {
 	all := slices.Clone(keys)
@@ -169,10 +176,10 @@ func nodesOf(keys []pgcatalog.Node, edges []edge) []pgcatalog.Node {
 	return slices.Compact(all)
 }
 
-// readSizes reads the size of each table with its partitions and children, and the
-// smallest and largest value of each key. Phase guard needs the smallest value, because
-// it cannot validate a CHECK that a row violates. The checks before a phase is taken back
-// need the largest value.
+// readSizes reads the size of each table with its partitions and children, and the smallest
+// and largest value of each key. Phase guard needs the smallest value, because it cannot
+// validate a CHECK that a row violates. The checks before a phase is taken back need the
+// largest value.
 func readSizes(ctx context.Context, r *pgcatalog.Reader, g *graph) {
 	byOID, oids := map[int64]*table{}, make([]int64, len(g.tables))
 	for i, t := range g.tables {

@@ -6,12 +6,13 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// constraintsSQL returns the CHECKs (contype 'c'), and the foreign keys ('f') that come
-// from a foreign key of a partitioned table (conparentid <> 0). An inherited CHECK loses
-// its comment, and such a foreign key also loses its name. Parents come first, because
+// constraintsSQL returns the constraints that lose properties when PostgreSQL creates them
+// again. These are the CHECKs (contype 'c'), and the foreign keys ('f') that come from a
+// foreign key of a partitioned table (conparentid <> 0). An inherited CHECK loses its
+// comment, and such a foreign key also loses its name. Parents come first, because
 // renameToTemporary needs the names that it gave them; the number of ancestors of both
-// tables gives this order. conislocal marks the CHECKs that a table has of its own; a
-// CHECK that only comes from a parent is created together with the parent's.
+// tables gives this order. conislocal marks the CHECKs that a table has of its own; a CHECK
+// that only comes from a parent is created together with the parent's.
 const constraintsSQL = `
 SELECT made.root::bigint, c.conrelid::bigint, c.contype = 'c' AND c.conislocal, n.nspname, r.relname, c.conname,
        obj_description(c.oid, 'pg_constraint'),
@@ -49,15 +50,16 @@ func (c *keptConstraint) keep() []string {
 	return pgsql.Comment("CONSTRAINT "+pgsql.Quote(c.Name)+" ON "+c.table(), c.Comment)
 }
 
-// statements implements object. It returns the statements that drop the constraint and
-// add it again.
+// statements implements object. It returns the statements that drop the constraint and add
+// it again.
 func (c *keptConstraint) statements() (drop, create string) {
-	return ofConstraint("", c.table(), pgsql.Quote(c.Name), c.Definition)
+	return dropAndAddConstraint("", c.table(), pgsql.Quote(c.Name), c.Definition)
 }
 
-// restoreConstraints returns the statements that restore comments and names. It first
-// renames all foreign keys to temporary names, because PostgreSQL may have given the
-// former name of one foreign key to another, and two cannot have the same name.
+// restoreConstraints returns the statements that restore the comments of the constraints
+// and the names of foreign keys. It first renames all foreign keys to temporary names,
+// because PostgreSQL may have given the former name of one foreign key to another, and two
+// cannot have the same name.
 func restoreConstraints(constraints []*keptConstraint) []string {
 	var toTemporary, toFinal string
 	var comments []string
@@ -73,14 +75,15 @@ func restoreConstraints(constraints []*keptConstraint) []string {
 	return append([]string{pgsql.Do("", toTemporary+toFinal)}, comments...)
 }
 
-// temporaryName returns a unique temporary name. Its length does not depend on the OID,
-// so that the layout of the statement does not depend on it either.
+// temporaryName returns a temporary name for the constraint with this OID, for example
+// sqlmigrate_0000016402. The name has the same length for every OID, so that the layout of
+// a statement does not depend on the OID.
 func temporaryName(oid int64) string { return fmt.Sprintf("sqlmigrate_%010d", oid) }
 
-// renameToTemporary returns a statement that renames a foreign key to its temporary name.
-// It finds the foreign key by its parent and tables, because the name that PostgreSQL has
-// given it is unknown. If the parent comes from another foreign key too, it has its
-// temporary name already, because parents come first.
+// renameToTemporary returns a part of the body of a DO statement that renames a foreign key
+// to its temporary name. It finds the foreign key by its parent and tables, because the
+// name that PostgreSQL has given it is unknown. If the parent comes from another foreign
+// key too, it has its temporary name already, because parents come first.
 func (c *keptConstraint) renameToTemporary() string {
 	parent := c.Parent
 	if c.GrandparentOID != 0 {

@@ -11,9 +11,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A tableCopy is a table of which the trial may create a temporary copy. It is a table of
-// the plan, or a partition or child of such a table, because these may have constraints
-// of their own.
+// A tableCopy is a table of which the trial may create a temporary copy, to find out
+// whether the table accepts certain keys. It is a table of the plan, or a partition or
+// child of such a table, because these may have constraints of their own.
 type tableCopy struct {
 	Number          int // index of the table in the trial
 	OID             int64
@@ -33,29 +33,29 @@ type tableCopy struct {
 // A copyColumn is a column of a table to copy.
 type copyColumn struct {
 	Name, Type string
-	Value      string // a value that most columns of this type accept
+	Value      string // a value that most columns of this type accept, for example 1; empty if none is known
 	Required   bool   // whether it is NOT NULL
 	Primary    bool   // whether it belongs to the primary key
 	Key        bool   // whether it holds keys of the trial, of its own table or of another
 }
 
-// copiesSQL returns the tables of the trial, and their partitions and children. $1 is a
-// list of names and columns with keys as JSON.
+// copiesSQL returns the tables of the trial, and their partitions and children, in the
+// order of the fields of tableCopy. $1 is a list of names and columns with keys as JSON.
 //
-// The relation asked numbers the list. The relation member adds the partitions and
-// children of each table. The relation tree has, for each member that is partitioned, the
-// partitions below it with their depth, from which Partitions is made. The relation copy
-// has the properties of the members, and in touched the numbers of the keys and the
-// generated columns, because a constraint or index on another column cannot reject a key.
-// Number 0, which is added to touched in comparisons, stands for the whole row or an
-// expression in conkey and partattrs.
+// The relation asked numbers the list. The relation member adds the partitions and children
+// of each table. The relation tree has, for each member that is partitioned, the partitions
+// below it with their depth, from which Partitions is made. The relation copy has the
+// properties of the members, and in touched the numbers of the keys and the generated
+// columns, because a constraint or index on another column cannot reject a key. Number 0,
+// which is added to touched in comparisons, stands for the whole row or an expression in
+// conkey and partattrs.
 //
 // The conditions of Screen come from CHECKs (coninhcount = 0 excludes inherited ones) and
 // from expressions of indexes. The condition of an expression of an index is always true;
-// it only evaluates the expression, which may fail for a key. A condition is false, so
-// that the trial needs a real copy, if the table has an exclusion constraint, an operator
-// class that is not the default, a generated column, a key that is not an integer,
-// statistics on expressions, or a partition key that uses a key.
+// it only evaluates the expression, which may fail for a key. A condition is false, so that
+// the trial needs a real copy, if the table has an exclusion constraint, an operator class
+// that is not the default, a generated column, a key that is not an integer, statistics on
+// expressions, or a partition key that uses a key.
 //
 // The Value of a column depends on the category of its type, which is a string, number or
 // boolean ('S', 'N', 'B') or a date or time ('D'). Other types except uuid have no Value.
@@ -115,14 +115,14 @@ SELECT number, coalesce(oid, 0)::bigint, coalesce(oid = root, true), CASE WHEN n
 FROM copy
 ORDER BY number, oid <> root, oid`
 
-// target returns the name of the copy.
+// target returns the quoted name of the temporary copy, which has the name of the table.
 func (c *tableCopy) target() string { return "pg_temp." + pgsql.Quote(c.Name) }
 
-// source returns the name of the table that is copied.
+// source returns the quoted name of the table that is copied.
 func (c *tableCopy) source() string { return pgsql.Qualified(c.Schema, c.Name) }
 
-// typeOf returns the type of a column in the copy. If moved is true, that is the type
-// that the column has after the plan.
+// typeOf returns the type of a column in the copy. That is the type of the column in the
+// table or, if moved is true, the type that the plan gives to it.
 func (c *tableCopy) typeOf(column copyColumn, moved bool) string {
 	for _, k := range c.table.Columns {
 		if moved && k.Name == column.Name {
@@ -132,9 +132,9 @@ func (c *tableCopy) typeOf(column copyColumn, moved bool) string {
 	return column.Type
 }
 
-// create returns the statements that create the copy, with the types after the plan if
-// moved is true. The copy of a trigger has only the columns and the trigger. With it come
-// copies of the other tables that the trigger writes, because the plan may widen these
+// create returns the statements that create the copy, with the column types after the plan
+// if moved is true. The copy for a trigger has only the columns and the trigger. With it
+// come copies of the other tables that the trigger writes, because the plan may widen these
 // too.
 func (c *tableCopy) create(moved bool) []string {
 	var statements []string
@@ -146,35 +146,38 @@ func (c *tableCopy) create(moved bool) []string {
 	} else {
 		statements = append(statements, c.createWhole(moved)...)
 	}
-	if len(c.Partitions) == 0 { // otherwise the tries have to create partitions
+	if len(c.Partitions) == 0 { // otherwise insertRow has to create partitions
 		statements = append(statements, readOnly)
 	}
 	return statements
 }
 
-// createColumns returns the statements that create a copy of the columns alone, which may
-// be NULL.
+// createColumns returns the statements that create a copy which has the columns of the
+// table, and neither its constraints nor its indexes. All columns may be NULL.
 func (c *tableCopy) createColumns(moved bool) []string {
 	return c.createLike("", moved, nil, func(column copyColumn) bool { return column.Required })
 }
 
-// createWhole returns the statements that create a copy with all that may reject a key.
-// All columns except the primary key may be NULL, and CHECKs that cannot reject a key are
-// dropped, because the trial does not know values that the other columns accept.
+// createWhole returns the statements that create a copy with everything that may reject a
+// key, such as CHECKs and indexes. The trial does not know which values the columns without
+// keys accept. So all columns except the primary key may be NULL in the copy, and the copy
+// does not have the CHECKs that cannot reject a key.
 func (c *tableCopy) createWhole(moved bool) []string {
-	const parts = " INCLUDING CONSTRAINTS INCLUDING GENERATED INCLUDING INDEXES INCLUDING STATISTICS"
+	const including = " INCLUDING CONSTRAINTS INCLUDING GENERATED INCLUDING INDEXES INCLUDING STATISTICS"
 	drops := make([]string, len(c.UnrelatedChecks))
 	for i, name := range c.UnrelatedChecks {
 		drops[i] = "DROP CONSTRAINT " + pgsql.Quote(name)
 	}
-	return c.createLike(parts, moved, drops, func(column copyColumn) bool { return column.Required && !column.Primary })
+	return c.createLike(including, moved, drops, func(column copyColumn) bool { return column.Required && !column.Primary })
 }
 
-// createLike returns the statements that create a copy with some parts of the table, and
-// then change it: it makes the drops, and lets each column be NULL for which mayBeNull
-// returns true.
-func (c *tableCopy) createLike(parts string, moved bool, drops []string, mayBeNull func(copyColumn) bool) []string {
-	statements := []string{"CREATE TEMP TABLE " + pgsql.Quote(c.Name) + " (LIKE " + c.source() + parts + ")"}
+// createLike returns a CREATE TABLE … LIKE for the copy, and an ALTER TABLE that changes
+// the copy, if a change is needed. including has the INCLUDING clauses of LIKE, which say
+// which parts of the table are copied. drops has commands of ALTER TABLE that drop parts
+// again. The ALTER TABLE runs them, lets each column be NULL for which mayBeNull returns
+// true, and gives the columns their types after the plan if moved is true.
+func (c *tableCopy) createLike(including string, moved bool, drops []string, mayBeNull func(copyColumn) bool) []string {
+	statements := []string{"CREATE TEMP TABLE " + pgsql.Quote(c.Name) + " (LIKE " + c.source() + including + ")"}
 	changes := drops
 	for _, column := range c.Columns {
 		if mayBeNull(column) {
@@ -190,13 +193,16 @@ func (c *tableCopy) createLike(parts string, moved bool, drops []string, mayBeNu
 	return statements
 }
 
-// readOnly prevents writes to permanent tables, for example by triggers, until the
-// attempt is rolled back. Temporary tables can still be written.
+// readOnly makes the transaction read-only until the attempt is rolled back, so that a
+// trigger, for example, cannot write to a permanent table. Temporary tables can still be
+// written.
 const readOnly = "SET LOCAL transaction_read_only = on"
 
-// insertRow returns the statements that insert a row and have the server process it.
-// ANALYZE evaluates the expressions of statistics. The last INSERT moves the row to a
-// partition of a partitioned copy, and fails if no partition accepts the key.
+// insertRow returns the statements that insert a row into the copy, and have the server
+// evaluate all expressions that may fail for its keys. ANALYZE evaluates the expressions of
+// statistics. If the partition key of the table may depend on a key, the last statements
+// create a partitioned copy, and insert the row there, which fails if no partition accepts
+// the key.
 func (c *tableCopy) insertRow(row engine.Row) []string {
 	statements := []string{"INSERT INTO " + c.target() + " (" +
 		pgsql.Join(c.Columns, ", ", func(column copyColumn) string { return pgsql.Quote(column.Name) }) + ") VALUES (" +
@@ -211,10 +217,11 @@ func (c *tableCopy) insertRow(row engine.Row) []string {
 	return statements
 }
 
-// value returns the literal for a column of a row. That is the key that the row has for
-// the column, if there is one. Otherwise it is a value of the column's type if needed is
-// true, or if the row's fill is 0 and the column holds no keys, and NULL in all other
-// cases.
+// value returns the literal for a column of a row. If the row has a key for the column,
+// this is the key. Otherwise it is NULL, or the column's Value, such as 1. The Value is
+// used if needed is true, for a column that cannot be NULL. It is also used if the row's
+// fill is 0, which means that columns without keys have values, unless the column is for
+// keys.
 func (c *tableCopy) value(column copyColumn, row engine.Row, needed bool) string {
 	value := pgsql.If(needed || row.Fill == 0 && !column.Key, column.Value)
 	if key := row.Keys[column.Name]; key != 0 {
@@ -229,20 +236,22 @@ func (c *tableCopy) value(column copyColumn, row engine.Row, needed bool) string
 	return pgsql.Literal(value)
 }
 
-// screenQuery returns a query that has a row if the table accepts rows with the keys in
-// all fills, which are the ways to fill the columns without a key. If moved is true, the
+// screenQuery returns a query that has a row if the condition c.Screen is true for rows
+// with the keys, so that the table accepts them. It tests a row in each fill, which is a
+// way to fill the columns that hold no key, with values or with NULL. If moved is true, the
 // columns have their types after the plan.
 func (c *tableCopy) screenQuery(moved bool, keys map[string]types.ID) string {
 	return "SELECT FROM (" + c.constantRows(moved, keys) + ") AS " + pgsql.Quote(c.Name) + " HAVING bool_and(" + c.Screen + ")"
 }
 
-// constantRows returns a query for constant rows with the columns of the table, whose
-// types are those after the plan if moved is true. It has a row for each element of all,
-// which maps columns to keys, in each fill. A primary key without a key may be NULL in
-// these rows.
-func (c *tableCopy) constantRows(moved bool, all ...map[string]types.ID) string {
+// constantRows returns a query that returns constant rows with the columns of the table,
+// without reading a table. The column types are those after the plan if moved is true. Each
+// element of keySets maps columns to keys. The query has a row for each element in each
+// fill, which is a way to fill the columns that hold no key, with values or with NULL.
+// Unlike in insertRow, a column of the primary key may be NULL.
+func (c *tableCopy) constantRows(moved bool, keySets ...map[string]types.ID) string {
 	var queries []string
-	for _, keys := range all {
+	for _, keys := range keySets {
 		for fill := range engine.Fills {
 			queries = append(queries, "SELECT "+pgsql.Join(c.Columns, ", ", func(column copyColumn) string {
 				return fmt.Sprintf("%s::%s AS %s", c.value(column, engine.Row{Fill: fill, Keys: keys}, false), c.typeOf(column, moved), pgsql.Quote(column.Name))

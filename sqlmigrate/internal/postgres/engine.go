@@ -100,14 +100,16 @@ type facts struct {
 	engine.Findings
 }
 
-// readFacts reads the graph and the blockers. It runs before Qualify, so that the server
-// writes the names in messages without the current schema.
+// readFacts reads the graph of tables and columns that have to change together, and the
+// blockers. It runs before Qualify, so that the server writes the names in messages without
+// the current schema.
 func readFacts(ctx context.Context, r *pgcatalog.Reader, requested *selection, want engine.Request) *facts {
 	g, found := readGraph(ctx, r, requested)
 	g.parks = want.Park
 	f := &facts{requested: requested, graph: g, Findings: requested.findings}
 	f.Add(found)
 	// Extended statistics are no blocker, because PostgreSQL builds them again itself.
+	// Uses returns them because an online move has to create them again.
 	uses := keepIf(r.Uses(ctx, g.narrowNodes()), func(u pgcatalog.Use) bool { return u.Catalog != "pg_statistic_ext" })
 	if want.RecreateViews { // then the plan drops and creates the views, so they are no blockers
 		f.views = keepIf(uses, func(u pgcatalog.Use) bool { return u.View != 0 })
@@ -122,8 +124,9 @@ func readFacts(ctx context.Context, r *pgcatalog.Reader, requested *selection, w
 	return f
 }
 
-// complete reads the definitions and expressions that become parts of statements. It runs
-// after Qualify, so that every name in them has its schema.
+// complete reads the definitions and expressions that become parts of statements, such as
+// the defaults of columns, and adds them to the graph. It runs after Qualify, so that every
+// name in them has its schema.
 func (f *facts) complete(ctx context.Context, q pgcatalog.QualifiedReader) {
 	g := f.graph
 	for n, value := range q.Defaults(ctx, g.nodes()) {
@@ -140,13 +143,14 @@ func (f *facts) complete(ctx context.Context, q pgcatalog.QualifiedReader) {
 	}
 }
 
-// plan computes the phases from the graph, leaves out phases without a step, and returns
-// them with all findings.
+// plan computes the phases from the graph, and returns those that have a step, with all
+// findings. r has the properties of the server and the role.
 func (f *facts) plan(r *pgcatalog.Reader, want engine.Request) *engine.Result {
 	result := &engine.Result{}
 	for _, t := range f.graph.tables {
 		result.Tables = append(result.Tables, t.planTable(r.Schema))
 	}
+	// add adds the result of a function that plans a phase.
 	add := func(phase plan.Phase, found engine.Findings) {
 		f.Add(found)
 		if len(phase.Steps) > 0 {

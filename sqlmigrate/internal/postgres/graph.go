@@ -13,12 +13,12 @@ import (
 // does, with the objects that depend on them. Two columns are connected if one refers to
 // the other, or if a partition or child has one from the other.
 type graph struct {
-	parks     bool // whether phase park replaces detach and guard, so that the database still assigns keys
-	relations map[int64]*pgcatalog.Relation
-	tables    []*table // sorted by name
+	parks     bool                          // whether phase park replaces detach and guard, so that the database still assigns keys
+	relations map[int64]*pgcatalog.Relation // the tables, partitions and children of all columns, by OID
+	tables    []*table                      // sorted by name
 	columns   map[pgcatalog.Node]*column
-	foreign   []foreignKey
-	views     []*view // views on narrow columns, in the order in which they are created
+	foreign   []foreignKey // the foreign keys between columns
+	views     []*view      // views on narrow columns, in the order in which they are created
 }
 
 // A table is a table of the plan. Its columns are roots. A partition or child is not a
@@ -32,8 +32,9 @@ type table struct {
 	checks  []check // the CHECKs that its keys need
 
 	// up holds the statements for the objects that phase widen drops and creates again,
-	// and down those for the way back. kept are the statements that restore properties of
-	// objects in both directions, such as comments of indexes.
+	// and down the statements for those that it drops and creates again when it is taken
+	// back. kept are the statements that restore properties of objects in both directions,
+	// such as comments of indexes.
 	up, down recreation
 	kept     []string
 }
@@ -49,9 +50,9 @@ type column struct {
 	members  []*column // of a root, itself and all columns below
 
 	// The following fields are set for a root.
-	table  *table
-	refers []*column
-	keys   keyRange
+	table  *table    // the table of the column
+	refers []*column // the keys to which it refers
+	keys   keyRange  // its values, if it is a key that is an integer
 
 	// The following fields are set for each member.
 	value       string            // the default as an expression; empty without a default
@@ -129,10 +130,12 @@ type recreation struct {
 	referringTables []int64 // OIDs of the tables whose foreign keys are in references
 }
 
-// nodes returns all columns, including the inherited columns below roots.
+// nodes returns all columns of the graph, including the columns that partitions and
+// children inherit.
 func (g *graph) nodes() []pgcatalog.Node { return slices.Collect(maps.Keys(g.columns)) }
 
-// narrowNodes returns all columns to widen, including the inherited columns below them.
+// narrowNodes returns all columns to widen, including the columns that partitions and
+// children inherit from them.
 func (g *graph) narrowNodes() []pgcatalog.Node {
 	var nodes []pgcatalog.Node
 	for _, t := range g.tables {
@@ -145,22 +148,24 @@ func (g *graph) narrowNodes() []pgcatalog.Node {
 	return nodes
 }
 
-// viewsOf returns the views on columns of the tables.
+// viewsOf returns the views that the plan recreates and that use columns of the tables,
+// directly or through other views.
 func (g *graph) viewsOf(tables []*table) []*view {
 	return keepIf(g.views, func(v *view) bool {
 		return slices.ContainsFunc(v.columns, func(c *column) bool { return slices.Contains(tables, c.root.table) })
 	})
 }
 
-// isInteger reports whether the type is an integer of 16, 32 or 64 bits.
+// isInteger reports whether the column is a smallint, integer or bigint. A domain counts
+// only if it is over bigint.
 func (c *column) isInteger() bool { return c.IsNarrow() || c.Base == "int8" }
 
-// narrowColumns returns the columns to widen.
+// narrowColumns returns the columns to widen, which are smallint or integer.
 func (t *table) narrowColumns() []*column {
 	return keepIf(t.columns, (*column).IsNarrow)
 }
 
-// keepIf returns the elements for which include returns true.
+// keepIf returns the elements of all for which include returns true.
 func keepIf[T any](all []T, include func(T) bool) []T {
 	var found []T
 	for _, x := range all {

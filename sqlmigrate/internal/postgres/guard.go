@@ -13,12 +13,13 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// checksSQL returns the names of all constraints of tables. For a CHECK (contype 'c')
-// that makes a column positive, it also returns the column, and whether the CHECK is not
-// validated and has the form that check.add writes. It recognizes the forms in which the
-// server writes such an expression, such as (id > 0), if the CHECK uses no other column
-// (conkey), and returns column 0 for all other constraints. A CHECK with NO INHERIT does
-// not count, because it does not hold for children.
+// checksSQL returns the names of all constraints of tables. For a CHECK (contype 'c') that
+// makes a column positive, such as CHECK (id > 0), it also returns the column. Another
+// column of the result reports whether the CHECK is not validated and has the form that
+// check.add writes. The query recognizes the forms in which the server writes such an
+// expression, such as (id > 0), if the CHECK uses no other column (conkey). For all other
+// constraints the column is 0. A CHECK with NO INHERIT does not count, because it does not
+// hold for children.
 const checksSQL = `
 SELECT c.conrelid::bigint, c.conname, c.contype = 'c' AND pg_get_constraintdef(c.oid) ~ ' > (0|''0''::bigint)\)\) NOT VALID$',
        coalesce((
@@ -38,10 +39,10 @@ type constraintNames struct {
 	taken   map[string]bool  // all names of constraints
 }
 
-// readChecks adds to each table the CHECKs that its keys need. The findings are keys of
-// zero or less, which violate the CHECK. A column that refers to another key needs no
-// CHECK, because its foreign key, or the program, takes the values from a key that has
-// one.
+// readChecks adds to each table the CHECKs that phase guard creates for its keys, which
+// require that a key is positive. The findings are omissions for keys of zero or less,
+// which violate the CHECK. A column that refers to another key needs no CHECK, because its
+// foreign key, or the program, takes the values from a key that has one.
 func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (found engine.Findings) {
 	names := readConstraintNames(ctx, q, g)
 	for _, t := range g.tables {
@@ -64,16 +65,17 @@ func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (fou
 	return found
 }
 
-// readConstraintNames reads the constraints of each table, its partitions and its
-// children.
+// readConstraintNames reads the names of the constraints of each table, its partitions and
+// its children, and the CHECKs that already make a column of the table positive.
 func readConstraintNames(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) map[*table]*constraintNames {
-	found, tables := map[*table]*constraintNames{}, map[int64][]*table{}
+	found := map[*table]*constraintNames{}
+	tablesOf := map[int64][]*table{} // the tables of the plan to which a table, partition or child belongs, by its OID
 	var oids []int64
 	for _, t := range g.tables {
 		found[t] = &constraintNames{map[int64]bool{}, map[int64]string{}, map[string]bool{}}
 		for _, member := range t.members {
 			oids = append(oids, member)
-			tables[member] = append(tables[member], t)
+			tablesOf[member] = append(tablesOf[member], t)
 		}
 	}
 	for _, x := range pgcatalog.Read[struct {
@@ -82,10 +84,12 @@ func readConstraintNames(ctx context.Context, q pgcatalog.QualifiedReader, g *gr
 		Pending bool
 		Column  int64
 	}](ctx, q.Reader, checksSQL, oids) {
-		for _, t := range tables[x.Table] {
+		for _, t := range tablesOf[x.Table] {
 			names := found[t]
 			names.taken[x.Name] = true
-			if t.OID != x.Table { // a partition or child only reserves the name
+			// A CHECK of the table also gets its name on the partitions and children, so a
+			// name of a constraint there is taken too.
+			if t.OID != x.Table {
 				continue
 			}
 			names.guarded[x.Column] = true
@@ -97,11 +101,14 @@ func readConstraintNames(ctx context.Context, q pgcatalog.QualifiedReader, g *gr
 	return found
 }
 
-// chooseGuard returns the name of the CHECK for a column, and whether the plan needs a
-// step for it. If an earlier run has added the CHECK without validating it, added is
-// true. chooseGuard recognizes such a CHECK by its name, which must be the name that it
-// would return. Other CHECKs that are not validated stay as they are, because a user has
-// added them.
+// chooseGuard returns the name of the CHECK that makes a column positive, and whether the
+// plan needs a step for it. No step is needed if the column has such a CHECK already. But
+// if an earlier run of the plan has added the CHECK, and was interrupted before it
+// validated it, added is true, and a step has to validate it.
+//
+// chooseGuard recognizes the CHECK of an earlier run by its name, which must be the name
+// that it would choose itself. Any other CHECK that is not validated was added by a user,
+// and stays as it is.
 func (n *constraintNames) chooseGuard(c *column) (name string, added, needed bool) {
 	if !n.guarded[c.Node.Column] {
 		return guardName(c, n.taken), false, true
@@ -115,20 +122,23 @@ func (n *constraintNames) chooseGuard(c *column) (name string, added, needed boo
 	return pending, true, guardName(c, takenBefore) == pending
 }
 
-// guardName returns a free name of at most 63 bytes, because PostgreSQL cuts longer
-// names. It is the name that GORM would give to the CHECK, unless that is taken.
+// guardName returns the name for the CHECK of a column, for example chk_orders_id. It is
+// the name that GORM would give to the CHECK or, if that is taken, a similar name. It has
+// at most 63 bytes, because PostgreSQL cuts longer names. taken has the names that other
+// constraints have.
 func guardName(c *column, taken map[string]bool) string {
 	const longest = 63
 	return engine.GuardName(c.table.Name, c.Name, longest, func(name string) bool { return len(name) <= longest && !taken[name] })
 }
 
-// scanRate is the number of bytes per second at which a CHECK reads a table, without its
-// indexes, from memory. Measured were 84 MB in 0.11 to 0.15 s.
+// scanRate is the number of bytes of a table per second, without its indexes, that VALIDATE
+// CONSTRAINT reads from memory to check all rows. Measured were 84 MB in 0.11 to 0.15 s.
 const scanRate = 500_000_000
 
-// planGuard plans a CHECK for each key. A first transaction adds the CHECKs for new rows
-// as NOT VALID, which takes no time. A second transaction validates the existing rows,
-// while programs read and write. locks is the size of the server's lock table.
+// planGuard plans phase guard, which adds to each key a CHECK that it is positive. A first
+// transaction adds the CHECKs for new rows as NOT VALID, which takes no time. A second
+// transaction validates the existing rows, while programs read and write. locks is the size
+// of the server's lock table.
 func planGuard(g *graph, locks int) (plan.Phase, engine.Findings) {
 	phase := plan.Phase{Name: plan.Guard, Transaction: true}
 	var found engine.Findings
@@ -143,16 +153,16 @@ func planGuard(g *graph, locks int) (plan.Phase, engine.Findings) {
 	return phase, found
 }
 
-// isNew reports whether the CHECK still has to be added. It is false if an earlier run
-// ended between the two transactions.
+// isNew reports whether the CHECK still has to be added. It returns false if an earlier run
+// of the plan has added the CHECK, but was interrupted before it validated it.
 func isNew(c check) bool { return !c.added }
 
 // isSatisfied reports whether all rows satisfy the CHECK, so that it can be validated.
 func isSatisfied(c check) bool { return !c.broken }
 
-// addChecks returns the step that adds the CHECKs of a table for new rows. It tests only
-// for the first CHECK whether the step is done, because a single statement adds all of
-// them.
+// addChecks returns the step that adds the CHECKs of a table for new rows. Its Unless
+// query, which returns whether the step is done, looks only for the first CHECK, because a
+// single statement adds all of them.
 func addChecks(t *table, checks []check) plan.Step {
 	var adds, drops []string
 	for _, c := range checks {
@@ -168,22 +178,24 @@ func addChecks(t *table, checks []check) plan.Step {
 	}
 }
 
-// validateChecks returns the step that validates the CHECKs of a table. Its Down is
-// empty, because the Down of the step of addChecks drops the CHECKs. Only a CHECK which
-// existed before becomes NOT VALID again.
+// validateChecks returns the step that has the server check all rows of a table for its
+// CHECKs, which then count as validated. When the phase is taken back, addChecks' step
+// drops the CHECKs that the plan has added. So the Down of this step has statements only
+// for the CHECKs that an earlier run had added, and makes these NOT VALID again, as they
+// were before.
 func validateChecks(t *table, checks []check) plan.Step {
-	var validates, again []string // again adds CHECKs as NOT VALID
+	var validates, invalidates []string // invalidates replaces CHECKs by the same CHECKs as NOT VALID
 	for _, c := range checks {
 		validates = append(validates, "VALIDATE CONSTRAINT "+pgsql.Quote(c.name))
 		if c.added {
-			again = append(again, "ALTER TABLE "+t.Target()+" DROP CONSTRAINT "+pgsql.Quote(c.name)+", "+c.add())
+			invalidates = append(invalidates, "ALTER TABLE "+t.Target()+" DROP CONSTRAINT "+pgsql.Quote(c.name)+", "+c.add())
 		}
 	}
 	return plan.Step{
 		Table:    t.Display,
 		Text:     "the CHECK of " + checkedNames(checks) + " is validated: the rows that are there are read",
 		Up:       engine.Statements("SELECT "+hasCheck(t, checks[0], " AND convalidated"), "ALTER TABLE "+t.Target()+" "+strings.Join(validates, ", ")),
-		Down:     engine.Statements("SELECT NOT "+hasCheck(t, checks[0], " AND convalidated"), again...),
+		Down:     engine.Statements("SELECT NOT "+hasCheck(t, checks[0], " AND convalidated"), invalidates...),
 		Rows:     t.Rows,
 		Bytes:    t.Heap,
 		Locks:    "SHARE UPDATE EXCLUSIVE on " + t.Display.String() + " while it is read once: reads and writes continue",
@@ -196,8 +208,9 @@ func checkedNames(checks []check) string {
 	return pgsql.Join(checks, ", ", func(c check) string { return c.column.Name })
 }
 
-// hasCheck returns an SQL condition that the CHECK exists. more is empty, or an
-// additional condition on it that begins with AND.
+// hasCheck returns an SQL condition that is true if the CHECK exists. more is empty, or a
+// further condition on its row in pg_constraint that begins with AND, for example " AND
+// convalidated".
 func hasCheck(t *table, c check, more string) string {
 	return fmt.Sprintf("EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conrelid = %s::regclass AND conname = %s%s)",
 		pgsql.Literal(t.Target()), pgsql.Literal(c.name), more)

@@ -41,18 +41,18 @@ type reference struct {
 // table returns the quoted name of the index's table with its schema.
 func (i *index) table() string { return pgsql.Qualified(i.Schema, i.Table) }
 
-// indexColumnsSQL returns the columns of index: the properties that PostgreSQL loses when
-// it builds an index again, and the definitions. It is the rest of a query after SELECT,
-// up to FROM and its joins.
+// indexColumnsSQL returns the columns of index, which are the properties that PostgreSQL
+// loses when it builds an index again, and the definitions. It is the part of a query after
+// SELECT, up to FROM and its joins.
 //
-// An index is Rewritten if it has expressions or a predicate. Indexes of partitioned
-// tables (relkind 'I') and of partitions are excluded there, because addPartitioned
-// recreates them in any case. The joins find the constraint of the index, which is a
-// primary key, UNIQUE or EXCLUDE (contype 'p', 'u', 'x'). pg_get_constraintdef leaves out
-// the storage parameters of the first two kinds, so the query inserts them into the
-// definition, before DEFERRABLE. A dependency of type 'x' is DEPENDS ON EXTENSION. The
-// foreign keys exclude those that come from a foreign key of a partitioned table
-// (conparentid <> 0), because PostgreSQL adds these by itself.
+// An index is Rewritten if it has expressions or a predicate. Indexes of partitioned tables
+// (relkind 'I') and of partitions are excluded there, because addPartitioned recreates them
+// in any case. The joins find the constraint of the index, which is a primary key, UNIQUE
+// or EXCLUDE (contype 'p', 'u', 'x'). pg_get_constraintdef leaves out the storage
+// parameters of the first two kinds, so the query inserts them into the definition, before
+// DEFERRABLE. A dependency of type 'x' is DEPENDS ON EXTENSION. The foreign keys exclude
+// those that come from a foreign key of a partitioned table (conparentid <> 0), because
+// PostgreSQL adds these by itself.
 const indexColumnsSQL = `i.indrelid::bigint, NOT (c.relkind = 'I' OR c.relispartition) AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL),
        n.nspname, c.relname, r.relname,
        coalesce((SELECT spcname FROM pg_catalog.pg_tablespace s WHERE s.oid = c.reltablespace), ''),
@@ -78,9 +78,9 @@ JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_catalog.pg_class r ON r.oid = i.indrelid
 LEFT JOIN pg_catalog.pg_constraint x ON x.conrelid = i.indrelid AND x.conindid = i.indexrelid AND x.contype IN ('p', 'u', 'x')`
 
-// indexesSQL returns the indexes that are built again. The indexes of constraints are
-// found by the constraint, because the constraint depends on the columns and its index
-// does not.
+// indexesSQL continues builtAgainSQL, and returns the indexes that are built again when
+// columns are widened. The indexes of constraints are found by the constraint, because the
+// constraint depends on the columns and its index does not.
 const indexesSQL = `, index AS (
   SELECT root, objid AS oid FROM made WHERE classid = 'pg_catalog.pg_class'::regclass
   UNION
@@ -92,8 +92,8 @@ SELECT index.root::bigint, ` + indexColumnsSQL + `
 JOIN index ON index.oid = i.indexrelid
 ORDER BY n.nspname, c.relname`
 
-// keep returns the statements that restore the properties of the index and its
-// constraint.
+// keep returns the statements that restore the properties of the index and its constraint
+// which PostgreSQL loses when it builds the index again.
 func (i *index) keep() []string {
 	var texts []string
 	addf := func(format string, args ...any) { texts = append(texts, fmt.Sprintf(format, args...)) }
@@ -121,7 +121,7 @@ func (i *index) keep() []string {
 // it again. The index of a constraint is dropped and created with the constraint.
 func (i *index) statements() (drop, create string) {
 	if i.Constraint != "" {
-		return ofConstraint(pgsql.If(i.Tree, "ONLY "), i.table(), pgsql.Quote(i.Constraint), i.Definition)
+		return dropAndAddConstraint(pgsql.If(i.Tree, "ONLY "), i.table(), pgsql.Quote(i.Constraint), i.Definition)
 	}
 	return "DROP INDEX " + i.Target(), i.Definition
 }

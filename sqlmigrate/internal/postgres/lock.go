@@ -16,16 +16,16 @@ const (
 	shareUpdateExclusive = "SHARE UPDATE EXCLUSIVE"
 )
 
-// catalogLocks describes the locks of a step that only changes the catalog. Its argument
-// is the table.
+// catalogLocks describes the locks of a step that only changes the catalog, and so does not
+// read rows. Its argument is the table.
 const catalogLocks = "ACCESS EXCLUSIVE on %s for a moment"
 
-// lockFirst adds a statement that takes all locks of a transaction to the beginning of
-// its steps, and, for the way back, of its last step, which then runs first. modes has
-// the lock mode of each table. If a lock is not available, the transaction fails before
-// it has copied a table, and not afterwards. The statement locks parents before children,
-// in the same order as programs. In the reverse order there would be deadlocks with
-// programs that have written a parent and continue with its children.
+// lockFirst adds a statement that takes all locks of a transaction to the beginning of the
+// steps. It adds the statement also to the last step for the way back, in which the last
+// step runs first. modes has the lock mode of each table. If a lock is not available, the
+// transaction fails before it has copied a table, and not afterwards. The statement locks
+// parents before children, in the same order as programs. In the reverse order there would
+// be deadlocks with programs that have written a parent and continue with its children.
 func (g *graph) lockFirst(steps []plan.Step, modes map[*table]string) {
 	if len(modes) < 2 { // a single table is locked by its first statement
 		return
@@ -56,10 +56,11 @@ func allOf(tables []*table, mode string) map[*table]string {
 	return modes
 }
 
-// withinTimeout returns a statement that runs statements, all of them within
-// lock_timeout. lock_timeout by itself applies to each lock, so that a session behind the
-// first lock might wait for several timeouts. After each statement, lock_timeout becomes
-// the time that is left, and at the end its former value.
+// withinTimeout returns a statement that runs statements, and fails if their waits for
+// locks take longer than lock_timeout together. The server itself applies lock_timeout to
+// each lock, so a session that waits behind the first lock might have to wait for several
+// timeouts. After each statement, lock_timeout becomes the time that is left, and at the
+// end its former value. A lock_timeout of 0 means no limit.
 func withinTimeout(statements []string) string {
 	return pgsql.Do(`DECLARE
   timeout text := current_setting('lock_timeout');
@@ -91,12 +92,12 @@ func (g *graph) parentsFirst(modes map[*table]string) []*table {
 	return keepIf(sorted, func(t *table) bool { return modes[t] != "" })
 }
 
-// addSteps adds a step for each table to a phase. The steps are divided into
-// transactions, each of which begins with the locks of its tables in the given mode.
-// locks is the size of the server's lock table. The findings report that the lock table
-// is too small for a single transaction, or for a table.
+// addSteps adds a step for each table to a phase, which the function step returns. The
+// steps are divided into transactions, each of which begins with the locks of its tables in
+// the given mode. locks is the size of the server's lock table. The findings report that
+// the lock table is too small for a single transaction, or for a table.
 func (g *graph) addSteps(phase *plan.Phase, tables []*table, mode string, locks int, step func(*table) plan.Step) engine.Findings {
-	first := 0 // the number of the first new transaction
+	first := 0 // the number of the first new transaction; the phase may have steps already
 	if n := len(phase.Steps); n > 0 {
 		first = phase.Steps[n-1].Transaction + 1
 	}
@@ -119,11 +120,12 @@ func stepsOf(tables []*table, transaction int, step func(*table) plan.Step) []pl
 	return steps
 }
 
-// batches divides tables into transactions. It returns a single batch if its locks fit
-// into half of the server's lock table; the other half is for programs. Otherwise each
-// batch has as many tables as fit, parents first, and it adds a note. The plan can be
-// resumed and taken back after each batch. A table that needs more locks than the whole
-// lock table is a blocker. locks is the size of the lock table.
+// batches divides tables into batches, each of which is changed in one transaction. It
+// returns a single batch if its locks fit into half of the server's lock table; the other
+// half is for programs. Otherwise each batch has as many tables as fit, parents first, and
+// the findings have a note. The plan can be resumed and taken back after each batch. A
+// table that needs more locks than the whole lock table is a blocker. locks is the size of
+// the lock table.
 func (g *graph) batches(phase plan.PhaseName, tables []*table, locks int) (batches [][]*table, found engine.Findings) {
 	total := g.lockCount(phase, tables)
 	if total <= locks/2 {
@@ -145,7 +147,8 @@ func (g *graph) batches(phase plan.PhaseName, tables []*table, locks int) (batch
 	return batches, found
 }
 
-// viewCost is the largest number of locks that a view takes.
+// viewCost is the number of locks that lockCount counts for each view, which is the largest
+// number that a view takes.
 const viewCost = 12
 
 // lockCount returns an upper bound of the number of locks that a transaction takes to
@@ -167,8 +170,8 @@ func (g *graph) lockCount(phase plan.PhaseName, tables []*table) int {
 	if phase != plan.Widen {
 		return sum
 	}
-	// changed has the tables as a set; neighbours are the tables at the other ends of
-	// their foreign keys.
+	// changed is the set of the tables; its lock mode has no meaning here. neighbours are the
+	// tables at the other ends of their foreign keys.
 	changed, neighbours := allOf(tables, accessExclusive), map[*table]bool{}
 	for _, f := range g.foreign {
 		from, to := f.from.table, f.to.table
@@ -187,8 +190,9 @@ func (g *graph) lockCount(phase plan.PhaseName, tables []*table) int {
 	return sum + viewCost*len(g.viewsOf(tables))
 }
 
-// cut divides tables into batches, in their order. The number of locks that a batch needs
-// is at most limit, unless the batch is a single table that needs more.
+// cut divides tables into batches, in their order. A transaction that changes the tables of
+// a batch in the phase needs at most limit locks, unless the batch is a single table that
+// needs more.
 func (g *graph) cut(tables []*table, phase plan.PhaseName, limit int) [][]*table {
 	var found [][]*table
 	for len(tables) > 0 {

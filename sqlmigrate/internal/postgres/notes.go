@@ -9,14 +9,15 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 )
 
-// notesOn returns notes on the tables of a plan. role is the current role. requested has
-// the OIDs of the requested tables.
+// notesOn returns notes on the tables of a plan, for example that the role may not change a
+// table. role is the current role. requested has the OIDs of the tables that the user
+// named.
 func notesOn(g *graph, role string, requested map[int64]bool) engine.Findings {
 	var found engine.Findings
-	refers := map[int64]bool{} // tables with foreign keys that widen creates again, which needs their owner
+	referring := map[int64]bool{} // tables with foreign keys that widen creates again, which only their owner may do
 	for _, t := range g.tables {
 		for _, oid := range t.up.referringTables {
-			refers[oid] = true
+			referring[oid] = true
 		}
 	}
 	for _, t := range g.tables {
@@ -26,8 +27,8 @@ func notesOn(g *graph, role string, requested map[int64]bool) engine.Findings {
 			}
 		}
 		assigned := !g.parks && len(t.assignedColumns()) > 0 // phase detach changes the table
-		// A table that no phase changes needs no note.
-		if !t.MayChange && (refers[t.OID] || len(t.narrowColumns()) > 0 || len(t.checks) > 0 || assigned || g.parks && t.refusesKeys()) {
+		// The second condition is that a phase changes the table.
+		if !t.MayChange && (referring[t.OID] || len(t.narrowColumns()) > 0 || len(t.checks) > 0 || assigned || g.parks && t.refusesKeys()) {
 			found.Note("Role %s may not change table %s: apply the plan as %s, who owns it.", role, t.Display, t.Owner)
 		}
 		if !t.MayCreate && len(t.up.creates) > 0 {
@@ -48,9 +49,9 @@ const (
 	noteOnStatistics = "PostgreSQL forgets the planner's statistics of a column whose type changes, and a rewrite does not make autovacuum gather new ones: after phase widen, and after it is taken back, run ANALYZE on its tables."
 )
 
-// noteColumn returns notes on identities that refuse the keys of programs, and on
-// sequences that phase detach does not drop. An identity cannot lose its sequence, so
-// another user of that sequence is a blocker.
+// noteColumn returns notes on identities that refuse the keys of programs, and on sequences
+// that phase detach does not drop. It returns a blocker if another object uses the sequence
+// of an identity, because an identity is always removed together with its sequence.
 func noteColumn(t *table, c *column) engine.Findings {
 	var found engine.Findings
 	for _, m := range c.members {
@@ -111,13 +112,15 @@ const (
 // every server.
 const integerOIDs = "{21,23,1005,1007}"
 
-// readFunctions returns the descriptions of the functions that contain one of the names
-// or are trigger functions of a table, and that match the pattern or use narrow integers.
+// readFunctions returns the descriptions of functions. A function is returned if it
+// contains one of the names, or is a trigger function of one of the tables. It must also
+// match the pattern, or its result or an argument must be a narrow integer.
 func readFunctions(ctx context.Context, r *pgcatalog.Reader, names []string, tables []int64, pattern string) []string {
 	return pgcatalog.Read[string](ctx, r, functionsSQL, names, tables, pattern, integerOIDs)
 }
 
-// noteFunctions adds a note on functions that use a table to be widened, and integers.
+// noteFunctions adds a note on the functions that use a table to be widened, and smallint
+// or integer, because they may fail for a larger key.
 func noteFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
 	var names []string
 	var tables []int64
@@ -134,9 +137,10 @@ func noteFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found en
 }
 
 // noteSequenceFunctions adds a note for each sequence that phase detach removes and whose
-// name is in the text of a function, whatever its types and its tables are. First it
-// searches for all names together, because usually no function contains any of them, and
-// only then for each name.
+// name is in the text of a function, because the function may need it. It passes anyText
+// and no tables to readFunctions, so that the name alone decides. First it searches for all
+// names together, because usually no function contains any of them, and only then for each
+// name.
 func noteSequenceFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
 	var removed []*sequence
 	var names []string

@@ -18,8 +18,8 @@ const orphansFrom = 200_000
 // orphansFromBytes is the size of such a table, with rows of 200 bytes.
 const orphansFromBytes = 200 * orphansFrom
 
-// A checkedKey is a foreign key whose rows PostgreSQL checks again when a column of it
-// changes its type.
+// A checkedKey is a foreign key for which PostgreSQL checks all rows again when one of its
+// columns changes its type.
 type checkedKey struct {
 	Child, Parent   int64 // OIDs of the tables
 	Name            string
@@ -28,11 +28,12 @@ type checkedKey struct {
 	Operators       []string // for each column, the operator that compares it with the column of Parent
 }
 
-// checkedKeysSQL continues builtAgainSQL. It leaves out foreign keys that are not
-// validated, because PostgreSQL creates them again without a check, and those that come
-// from a partitioned table (conparentid), because their rows are rows of that table. An
-// operator outside pg_catalog, such as that of citext, is written with its schema,
-// because the search path may not have it.
+// checkedKeysSQL continues builtAgainSQL, and returns the foreign keys for which PostgreSQL
+// checks all rows again. It leaves out foreign keys that are not validated, because
+// PostgreSQL creates them again without a check, and those that come from a partitioned
+// table (conparentid), because their rows are rows of that table. An operator outside
+// pg_catalog, such as that of citext, is written with its schema, because the search path
+// may not have it.
 const checkedKeysSQL = `
 SELECT DISTINCT c.conrelid::bigint, c.confrelid::bigint, c.conname::text,
        (SELECT json_agg(a.attname ORDER BY k.n)::text
@@ -78,15 +79,17 @@ func blockOrphans(ctx context.Context, r *pgcatalog.Reader, g *graph) (found eng
 }
 
 // isSmall reports whether the table has at most orphansFrom rows. A partition or child
-// counts as its topmost parent. The size decides on a table that was never analyzed,
-// because its number of rows is then unknown.
+// counts as its topmost parent. If the table was never analyzed, its number of rows is
+// unknown, so the size in bytes decides.
 func (g *graph) isSmall(relation *pgcatalog.Relation) bool {
 	i := slices.IndexFunc(g.tables, func(t *table) bool { return slices.Contains(t.members, relation.OID) })
 	return i >= 0 && g.tables[i].Rows <= orphansFrom && (!g.tables[i].NotAnalyzed || g.tables[i].Heap <= orphansFromBytes)
 }
 
-// isReadable reports whether the role reads all rows. A role that does not own the table
-// cannot move it, which is a blocker already.
+// isReadable reports whether the role can certainly read all rows of the table. The owner
+// can, unless policies apply to the owner too (FORCE ROW LEVEL SECURITY) and the role does
+// not bypass them. For any other role the result is false, and the plan has a note that the
+// owner has to apply it.
 func isReadable(r *pgcatalog.Reader, t *pgcatalog.Relation) bool {
 	return t.MayChange && (!t.ForcesRowSecurity || r.BypassesPolicies)
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// addPartitioned adds an index of a partitioned table or of a partition. Each index is
-// created separately, which keeps its own properties, and is then attached to the index
-// of its parent. Only the topmost index needs a DROP, because that drops the indexes that
-// are attached to it. The foreign keys that need the index are dropped before it, and
-// created after it.
+// addPartitioned adds the statements for an index of a partitioned table or of a partition.
+// Each index is created separately, so that it keeps its own properties, and is then
+// attached to the index of its parent. Only the topmost index needs a DROP, because that
+// drops the indexes that are attached to it. The foreign keys that need the index are
+// dropped before it, and created after it.
 func (r *recreation) addPartitioned(i *index) {
 	drop, create := i.statements()
 	if i.Above == "" {
@@ -22,16 +22,16 @@ func (r *recreation) addPartitioned(i *index) {
 	}
 	r.creates = append(r.creates, create)
 	for _, f := range i.References {
-		drop, create := ofConstraint("", f.Table, f.Name, f.Definition)
+		drop, create := dropAndAddConstraint("", f.Table, f.Name, f.Definition)
 		r.drops = slices.Insert(r.drops, 0, drop)
 		r.references = append(append(r.references, create), pgsql.Comment("CONSTRAINT "+f.Name+" ON "+f.Table, f.Comment)...)
 		r.referringTables = append(r.referringTables, f.Of)
 	}
 }
 
-// addRewritten adds the objects that have expressions, in the order of tables, which has
-// the OIDs of their tables, parents first. If a table has the same constraint from a
-// parent and of its own, the parent's must be dropped first.
+// addRewritten adds the statements for the objects that have expressions. tables has the
+// OIDs of the tables, parents first, and gives the order of the statements. If a table has
+// the same constraint from a parent and of its own, the parent's must be dropped first.
 func (r *recreation) addRewritten(objects []object, tables []int64) {
 	objects = keepIf(objects, func(o object) bool { return o.common().Rewritten })
 	for _, table := range tables {
@@ -48,8 +48,9 @@ func (r *recreation) addRewritten(objects []object, tables []int64) {
 // are moved there afterwards.
 const noTablespace = "SET LOCAL default_tablespace = ''"
 
-// around returns the statements that drop the objects, then alter, and then the
-// statements that create the objects.
+// around returns all statements of the recreation, with alter between them. The statements
+// drop the objects, then run alter, which changes the types of columns, and then create the
+// objects again.
 func (r *recreation) around(alter string) []string {
 	creates := r.creates
 	if len(creates) > 0 {
@@ -60,11 +61,13 @@ func (r *recreation) around(alter string) []string {
 
 // readLost reads the properties that a change of type would lose, and adds the statements
 // that restore them to the tables. PostgreSQL builds indexes, constraints and statistics
-// again from their definitions, and loses the properties that are not in the definitions.
-// The statements in kept run after the change and after it was taken back; they may also
-// set a property that was not lost. The indexes of partitions are created separately in
-// both directions, because PostgreSQL would create them from the definition of the
-// topmost index. Objects with expressions are created again only on the way back.
+// again from their definitions, and loses the properties that are not in the definitions,
+// such as comments. The statements in kept restore these after phase widen, and after it is
+// taken back; they may also set a property that was not lost. The indexes of partitions are
+// dropped and created separately in both directions, because PostgreSQL would create them
+// from the definition of the topmost index. Objects with expressions are dropped and
+// created only when the phase is taken back, because PostgreSQL would otherwise leave casts
+// to bigint in the expressions.
 func readLost(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) {
 	indexes := readByTable[index](ctx, q, g, indexesSQL)
 	constraints := readByTable[keptConstraint](ctx, q, g, constraintsSQL)

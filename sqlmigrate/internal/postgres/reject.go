@@ -10,9 +10,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// checkAll returns a statement that runs the rejections, which are parts of its body that
-// raise an error (see rejectIf and rejectAll). It turns row security off, so that the
-// statement fails if a policy would hide rows.
+// checkAll returns a statement that checks whether a step can be taken back, and fails if
+// not. rejections are parts of its body, each of which raises an error for one reason, as
+// rejectIf returns them. The statement turns row security off, so that it fails if a policy
+// would hide rows from it.
 func checkAll(rejections []string) string {
 	return pgsql.Do("", "  PERFORM pg_catalog.set_config('row_security', 'off', true);\n"+strings.Join(rejections, ""))
 }
@@ -34,11 +35,11 @@ func rejectAll(query, message string) string {
 		"  END IF;\n"
 }
 
-// rejectNewReferences returns a statement that fails at the end of phase widen if a
-// narrow column that the plan does not know refers to a widened key. Its foreign key
-// (contype 'f') may have been added since the plan was made, or may exist in this
-// database only. Such a column would accept old keys and fail at the first Snowflake ID.
-// The failure takes phase widen back.
+// rejectNewReferences returns a statement for the end of phase widen. It fails if a narrow
+// column that the plan does not know refers to a widened key. Its foreign key (contype 'f')
+// may have been added since the plan was made, or may exist in this database only. Such a
+// column would accept old keys and fail at the first Snowflake ID. The failure rolls the
+// transaction of the statement back.
 func rejectNewReferences(tables []*table) []plan.Statement {
 	var rejections []string
 	for _, t := range tables {
@@ -62,8 +63,9 @@ func rejectNewReferences(tables []*table) []plan.Statement {
 	return engine.Statements("", pgsql.Do("", strings.Join(rejections, "")))
 }
 
-// rejectNewViews returns a rejection for views that use the views to drop, and that the
-// plan does not know, because DROP VIEW fails if another view uses the view.
+// rejectNewViews returns a rejection, which is a part of the body of a DO statement. It
+// raises an error if a view that the plan does not know uses one of views. The plan drops
+// views when phase widen is taken back, and DROP VIEW fails if another view uses the view.
 func rejectNewViews(views []*view) string {
 	known := regclasses(views)
 	return rejectAll(`SELECT pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
@@ -72,9 +74,9 @@ func rejectNewViews(views []*view) string {
 		"sqlmigrate: %s: uses a view that has to be dropped when phase widen is taken back: drop it before, and create it again afterwards")
 }
 
-// regclasses returns a list of SQL expressions for the OIDs of the views. An expression
-// is NULL if its view does not exist any more. Callers exclude NULL from NOT IN, because
-// that is never true for a list with NULL.
+// regclasses returns a list of SQL expressions for the OIDs of the views, separated by
+// commas. An expression is NULL if its view does not exist any more. Callers exclude NULL
+// from NOT IN, because that is never true for a list with NULL.
 func regclasses(views []*view) string {
 	if len(views) == 0 {
 		return "NULL::oid"
@@ -82,9 +84,12 @@ func regclasses(views []*view) string {
 	return pgsql.Join(views, ", ", func(v *view) string { return "to_regclass(" + pgsql.Literal(v.Target()) + ")::oid" })
 }
 
-// rejectNewUses returns a rejection for objects that use the columns, that the plan does
-// not know, and because of which PostgreSQL would not change their type back. r.ev_class
-// is the view of a rule; the plan knows the given views, because it drops them itself.
+// rejectNewUses returns a rejection, which is a part of the body of a DO statement. It
+// raises an error if an object that the plan does not know uses the columns, or columns
+// that partitions and children inherit from them, because PostgreSQL would not change their
+// type back. r.ev_class is the view of a rule. The plan knows the given views, because it
+// drops them itself. Each % in the name of the table is doubled, because format reads the
+// message.
 func rejectNewUses(t *table, columns []*column, views []*view) string {
 	var conditions []string
 	for _, c := range columns {

@@ -19,8 +19,8 @@ type selection struct {
 }
 
 // resolve looks up the requested tables and references in the catalog, and chooses the
-// columns of each table's primary key that are moved. It returns an error if a table does
-// not exist or is not a table.
+// columns of each table's primary key that are moved, which means made wide enough for
+// Snowflake IDs. It returns an error if a table does not exist or is not a table.
 func resolve(ctx context.Context, r *pgcatalog.Reader, want engine.Request) (*selection, error) {
 	s := &selection{tables: map[int64]bool{}}
 	var oids []int64
@@ -52,9 +52,10 @@ func noTable(t plan.TableName) error {
 	return fmt.Errorf("sqlmigrate: there is no table %s: want one that exists, written as it is in the catalog", t)
 }
 
-// resolveReferences looks up the references that the user names in addition to foreign
-// keys. It leaves out the columns of views, because a view that shows a key is found as a
-// blocker.
+// resolveReferences looks up the references that the user names because they have no
+// foreign key, and returns them as edges from the referring column to the key. It leaves
+// out references from or to a column of a view, because a view that shows a key is found as
+// a blocker.
 func resolveReferences(ctx context.Context, r *pgcatalog.Reader, references []engine.Reference) ([]edge, error) {
 	var edges []edge
 	for _, ref := range references {
@@ -70,11 +71,11 @@ func resolveReferences(ctx context.Context, r *pgcatalog.Reader, references []en
 	return edges, r.Err()
 }
 
-// resolveColumn returns the OID of a column's table and the column's number, or the zero
-// value for a column of a view.
+// resolveColumn returns the column as a node, which is the OID of its table and its number
+// there. For a column of a view, it returns the zero value.
 func resolveColumn(ctx context.Context, r *pgcatalog.Reader, t plan.TableName, column string) (n pgcatalog.Node, err error) {
 	relation := r.Resolve(ctx, []plan.TableName{t})[0]
-	if relation == nil {
+	if relation == nil { // also after an error of r, which is then the reason
 		return n, cmp.Or(r.Err(), noTable(t))
 	}
 	number := r.Numbers(ctx, relation.OID)[column]
@@ -88,13 +89,14 @@ func resolveColumn(ctx context.Context, r *pgcatalog.Reader, t plan.TableName, c
 }
 
 // keySQL returns the columns of primary keys (contype 'p'; conkey has the numbers of the
-// columns). For each column it returns whether it is an integer, whether the database
-// assigns it by an identity or a sequence, and whether its default computes it by a call
-// that is not a counter. The type of a column with a domain (typtype 'd') is the type
-// below the domain. A default uses a sequence if pg_depend has a dependency of the
-// default on a relation of kind 'S'. A default calls a function if its text contains a
-// parenthesis. If the primary key has several columns, chooseKey needs these facts to
-// find the column that is the key to move.
+// columns), in the order of the fields of keyColumn. For each column it returns whether it
+// is an integer, whether the database assigns it by an identity or a sequence, and whether
+// its default computes it by a call that is not a counter. If the primary key has several
+// columns, chooseKey needs these facts to find the column that is the key to move.
+//
+// The type of a column with a domain (typtype 'd') is the type below the domain. A default
+// uses a sequence if pg_depend has a dependency of the default on a relation of kind 'S'. A
+// default calls a function if its text contains a parenthesis.
 const keySQL = `
 SELECT c.conrelid::bigint, a.attnum,
        CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype),
@@ -114,7 +116,7 @@ ORDER BY a.attnum`
 // A keyColumn is a column of a primary key.
 type keyColumn struct {
 	Node              pgcatalog.Node
-	Integer, Assigned bool
+	Integer, Assigned bool // whether it is an integer, and whether an identity or a sequence assigns it
 	Computed          bool // whether its default calls a function that is not a counter, for example for the tenant of the session
 }
 
@@ -127,13 +129,16 @@ func readKeys(ctx context.Context, r *pgcatalog.Reader, tables []int64) map[int6
 	return keys
 }
 
-// chooseKey returns the columns of the primary key of table t that are moved. oid is the
-// OID of the table, and key has all columns of the primary key. The moved columns are the
-// integers that the database assigns or, if there are none, the only integer. It returns
-// no columns and a note if there are several integers that the database does not assign,
-// or if the only integer of several columns has a default that computes it. Such an
-// integer may have another meaning, such as the tenant. If no column is an integer, it
-// returns all columns, which blockColumn then reports.
+// chooseKey returns the columns of a primary key that are moved, which means made wide
+// enough for Snowflake IDs. t is the table, oid its OID, and key has all columns of its
+// primary key. The moved columns are the integers that the database assigns or, if there
+// are none, the only integer. For example, it returns id for a key of tenant and id, of
+// which id has a sequence.
+//
+// It returns no columns and a note if there are several integers that the database does not
+// assign, or if the only integer of several columns has a default that computes it, because
+// such an integer may have another meaning, such as the tenant. If no column is an integer,
+// it returns all columns, for which blockColumn then returns blockers.
 func chooseKey(t plan.TableName, oid int64, key []keyColumn) (nodes []pgcatalog.Node, found engine.Findings) {
 	integers := keepIf(key, func(c keyColumn) bool { return c.Integer })
 	assigned := keepIf(integers, func(c keyColumn) bool { return c.Assigned })

@@ -16,9 +16,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Run implements [engine.Engine]. All statements run in one transaction, because
-// PostgreSQL supports transactions for all statements of a plan. Run skips a statement
-// that an earlier run has done, but calls done after it too.
+// Run implements [engine.Engine]. It runs all statements in one transaction, because
+// PostgreSQL supports transactions for all statements of a plan. Run skips a statement that
+// an earlier run has done, but calls done after it too.
 func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Statement, s engine.Settings, done func(plan.Statement)) (err error) {
 	session, err := begin(ctx, conn, s.Pool)
 	if err != nil {
@@ -50,11 +50,11 @@ func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Stateme
 	return session.exec(ctx, "COMMIT")
 }
 
-// alreadyDone returns the answer of each Unless query, which is true if the statement has
-// been done already. It evaluates all queries before the first statement, because the
-// statements of this transaction would change their answers. An earlier run has committed
-// either the whole transaction or no statement of it. A statement without a query always
-// runs.
+// alreadyDone returns the answer of each Unless query, which is true if an earlier run has
+// done the statement. The key of the result is the query. alreadyDone evaluates all queries
+// before the first statement, because the statements of this transaction would change their
+// answers. That is enough, because an earlier run has committed either the whole
+// transaction or no statement of it. A statement without a query always runs.
 func alreadyDone(ctx context.Context, conn *sql.Conn, statements []plan.Statement) (map[string]bool, error) {
 	done := map[string]bool{"": false}
 	for _, statement := range statements {
@@ -70,8 +70,8 @@ func alreadyDone(ctx context.Context, conn *sql.Conn, statements []plan.Statemen
 	return done, nil
 }
 
-// scriptTimeout is the lock timeout in migration files. It is short because later
-// sessions wait behind the file while it waits.
+// scriptTimeout sets the lock timeout at the beginning of a migration file. It is short
+// because later sessions wait behind the file while it waits for a lock.
 const scriptTimeout = "SET LOCAL lock_timeout = '5s'"
 
 // Script implements [engine.Engine]. It returns the text of a migration file that runs
@@ -89,9 +89,10 @@ type session struct {
 	backend pgsql.Backend
 }
 
-// begin begins a transaction. It takes an advisory lock with a random key, by which
-// another connection recognizes the session before it ends it (see [pgsql.Backend]). The
-// server releases the lock with the transaction.
+// begin begins a transaction on conn. The transaction takes an advisory lock with a random
+// key, by which another connection recognizes the session before it ends it (see
+// [pgsql.Backend]). The server releases the lock with the transaction. pool is for this
+// other connection, and may be nil.
 func begin(ctx context.Context, conn *sql.Conn, pool *sql.DB) (*session, error) {
 	s := &session{conn, pool, pgsql.Backend{Key: strconv.FormatInt(rand.Int64(), 10)}}
 	if err := s.exec(ctx, "BEGIN"); err != nil {
@@ -104,8 +105,9 @@ func begin(ctx context.Context, conn *sql.Conn, pool *sql.DB) (*session, error) 
 	return s, nil
 }
 
-// lockTimeout sets the lock timeout for the transaction. A d of zero or less leaves the
-// server's setting. The timeout is at least a millisecond, because 0 means no timeout.
+// lockTimeout sets the lock timeout for the transaction to d. If d is zero or less, the
+// setting of the server stays. The timeout is at least a millisecond, because the server
+// takes 0 for no timeout.
 func (s *session) lockTimeout(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -113,9 +115,11 @@ func (s *session) lockTimeout(ctx context.Context, d time.Duration) error {
 	return s.exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", max(1, int64(d/time.Millisecond))))
 }
 
-// watchClient makes the server end a statement whose client has gone, for example because
-// the program was killed, even while the statement waits for a lock. Servers before
-// PostgreSQL 14 and some platforms do not support the setting, so errors are ignored.
+// watchClient makes the server notice within a second that the client has gone, for example
+// because the program was killed, and end its statement, even while the statement waits for
+// a lock. If the setting has another value than 0, a user has chosen it, and it stays.
+// Servers before PostgreSQL 14 and some platforms do not support the setting, so errors are
+// ignored.
 func (s *session) watchClient(ctx context.Context) error {
 	return s.exec(ctx, `DO $$ BEGIN
   IF current_setting('client_connection_check_interval', true) = '0' THEN
@@ -135,9 +139,9 @@ func (s *session) exec(ctx context.Context, statement string) error {
 	return err
 }
 
-// rollback rolls the transaction back, and returns err. It does so even if ctx has ended.
-// If that fails, it ends the server's session over another connection of the pool, so
-// that no statement of it continues to hold locks.
+// rollback rolls the transaction back after err, and returns err. It does so even if ctx
+// has ended. If the rollback fails, it ends the server's session over another connection of
+// the pool, so that no statement of the session continues to hold locks.
 func (s *session) rollback(ctx context.Context, err error) error {
 	rollbackCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.EndTimeout)
 	defer cancel()
@@ -147,16 +151,18 @@ func (s *session) rollback(ctx context.Context, err error) error {
 	return engine.EndBackend(ctx, s.conn, s.pool, s.backend, err)
 }
 
-// fixes maps the SQLSTATE of an error to its fix.
+// fixes maps the SQLSTATE of an error to advice for the user, which explain appends to the
+// error.
 var fixes = map[string]string{
 	pgsql.LockNotAvailable:      "another transaction holds a lock on the table; end it, or try again with a longer lock timeout or at a quieter time",
 	pgsql.DeadlockDetected:      "another transaction took its locks in another order; try again",
 	pgsql.InsufficientPrivilege: "the tables' owner may do this",
 }
 
-// explain adds the server's detail and hint to an error, because the texts of the
-// drivers' errors leave them out, and a fix if there is one. After a lock timeout it adds
-// the first line of the context, which names the LOCK TABLE statement.
+// explain adds the server's detail and hint to an error, because the texts of the drivers'
+// errors leave them out, and the advice of fixes if there is one. After a lock timeout, it
+// also adds the first line of the context (Where), which names the LOCK TABLE statement
+// that waited.
 func explain(err error) error {
 	var server interface {
 		error

@@ -33,9 +33,10 @@ LEFT JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regcla
 WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = $1::bigint::oid
 ORDER BY 3`
 
-// readSequence reads the facts that need a query for each sequence. These are its
-// position, which is not in the catalog, the objects that need it, and the properties
-// that could not be recreated.
+// readSequence adds to a sequence the facts that need a query for each sequence. These are
+// its position (last_value), which is not in the catalog, the objects that need it, the
+// properties that could not be recreated, and the statements that grant the rights on it
+// again.
 func readSequence(ctx context.Context, q pgcatalog.QualifiedReader, known *pgcatalog.Sequence) *sequence {
 	return &sequence{
 		Sequence: known,
@@ -47,19 +48,21 @@ func readSequence(ctx context.Context, q pgcatalog.QualifiedReader, known *pgcat
 	}
 }
 
-// linkSequences assigns the sequences to their columns, and decides which can be dropped.
-// A sequence can be dropped if it is owned by a column, and only this column and the
-// columns that have it from this column use it. All other users are recorded in
-// otherUsers. The findings are properties that would be lost with a sequence that phase
-// detach removes.
+// linkSequences adds the sequences to the columns that use them, and decides which of them
+// phase detach drops. A sequence is dropped if it is owned by a column of the graph, and
+// only this column and the columns that partitions and children inherit from it use it. All
+// other users are recorded in otherUsers. The findings are blockers for properties that
+// would be lost with a sequence that phase detach removes.
 func (g *graph) linkSequences(sequences []*sequence) engine.Findings {
 	var found engine.Findings
 	for _, s := range sequences {
 		for _, n := range s.Columns {
 			g.columns[n].sequences = append(g.columns[n].sequences, s)
 		}
-		// holder is the root whose columns have to be the only users of a sequence that
-		// is dropped. It is the owner's root, or if the graph has no owner, the user's.
+		// A root is the topmost column of inheritance. The columns below the root holder,
+		// and holder itself, have to be the only users of a sequence that is dropped. holder
+		// is the root of the owner or, if the graph does not have the owner, of the first
+		// user.
 		user := g.columns[s.Columns[0]].root
 		holder := user
 		if owner := g.columns[s.Owner]; owner != nil {
@@ -79,8 +82,8 @@ func (g *graph) linkSequences(sequences []*sequence) engine.Findings {
 	return found
 }
 
-// block returns a blocker of the table for each property of the sequence that could not
-// be recreated.
+// block returns a blocker of the table for each property of the sequence that could not be
+// recreated after phase detach has dropped the sequence.
 func (s *sequence) block(table plan.TableName) engine.Findings {
 	var found engine.Findings
 	for _, reason := range s.losses {

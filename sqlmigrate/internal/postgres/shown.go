@@ -15,10 +15,11 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A shownView is a view that shows keys, directly or through other views. The views of a
-// trial are created in a single temporary schema, so two relations that a view uses must
-// not have the same name. Visible is true if the name of the relation without a schema
-// means this relation, and no other of the same name.
+// A shownView is a view that shows keys of the trial, directly or through other views. The
+// trial creates temporary copies of the view and of all relations that it uses, under names
+// without schemas. Visible is false if another relation of the same name hides this
+// relation on the search path. The trial leaves out a view that uses such a relation,
+// because both could not have the same name.
 type shownView struct {
 	OID          int64
 	Display      plan.TableName
@@ -35,13 +36,14 @@ type usedRelation struct {
 	Visible      bool
 }
 
-// mostRead limits the rows that are read from a view, because the server keeps them in
-// memory.
+// mostRead is the largest number of rows that the trial reads from a view, because the
+// server keeps them in memory.
 const mostRead = 1000
 
-// pathSQL sets the search path to all schemas. The server then writes the definitions of
-// views without schemas, except for relations that another relation of the same name
-// hides. The current schema comes first, and the schemas in the parameter follow.
+// pathSQL sets the search path to all schemas, until the transaction ends. The server then
+// writes the definitions of views without schemas, except for relations that another
+// relation of the same name hides. The current schema comes first, the schemas in the
+// parameter follow, and then all other schemas.
 const pathSQL = `SELECT set_config('search_path', string_agg(quote_ident(nspname), ', ' ORDER BY nspname <> current_schema(), nspname <> ALL (SELECT json_array_elements_text($1::text::json)), nspname), true)
 FROM pg_catalog.pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'`
 
@@ -74,38 +76,27 @@ SELECT c.oid::bigint, CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nspn
 FROM view JOIN pg_catalog.pg_class c ON c.oid = view.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 ORDER BY n.nspname, c.relname`
 
-// Views implements [engine.Copies]. It reads each view over rows with the key, and
-// returns the number of rows that it shows, or its error. The columns have the types
-// after the plan, or their present types if asIs is true. Each view is created as a
-// temporary view, and temporary tables with constant rows replace the tables that it
-// uses. All views are first tried together, because that is fast; if one fails, each is
-// tried alone, so that only views that fail themselves get an error.
+// Views implements [engine.Copies]. It reads each view over rows with the key, and returns
+// the number of rows that it shows, or its error. The columns have the types after the
+// plan, or their present types if asIs is true. Each view is created as a temporary view,
+// and temporary tables with constant rows take the place of the tables that it uses. All
+// views are first tried in one attempt, because that is fast. If one of them fails, each
+// view is tried in an attempt of its own, so that only views that fail themselves get an
+// error.
 func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Shown, error) {
-	// Read the views on the tables. A table with triggers has several copies, and is read
-	// once.
-	schemas, tables := []string{}, []map[string]any{}
-	copies := map[int64]*tableCopy{}
-	for _, c := range r.copies {
-		if copies[c.OID] == nil {
-			copies[c.OID] = c
-			schemas, tables = append(schemas, c.Schema), append(tables, map[string]any{"oid": c.OID, "keys": columnNames(c.table.Columns)})
-		}
-	}
-	if _, err := r.tx.ExecContext(ctx, pathSQL, asJSON(schemas)); err != nil {
+	views, copies, err := r.readShown(ctx)
+	if err != nil {
 		return nil, err
 	}
-	views, err := rows.Read[shownView](ctx, r.tx, shownSQL, asJSON(tables)) // err is returned below, with the views that were read
 	byOID := map[int64]shownView{}
 	for _, v := range views {
 		byOID[v.OID] = v
 	}
-	// Prepare an attempt for each view whose relations have different names, and one for
-	// all these views. viewOf has the index of the view of each attempt in alone.
 	found := make([]engine.Shown, len(views))
-	var alone []attempt
-	var viewOf []int
-	var roots []usedRelation
-	together := attempt{}
+	var alone []attempt      // an attempt for each view that can be tried
+	var viewOf []int         // for each attempt in alone, the index of its view in views
+	var roots []usedRelation // the views of the attempts in alone
+	together := attempt{}    // one attempt for all views that can be tried
 	uses := func(u usedRelation) []usedRelation { return byOID[u.OID].Uses }
 	for i, v := range views {
 		found[i].View = v.Display
@@ -116,17 +107,18 @@ func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Sh
 				found[i].Table = c.Display
 			}
 		}
+		// Leave out a view that uses a relation which another relation of the same name hides.
 		if !slices.ContainsFunc(below, func(u usedRelation) bool { return !u.Visible }) {
 			create := createCopies(below, byOID, copies, key, r.Moved && !asIs)
+			// The text of a row needs the values of all columns.
 			read := []string{readOnly, fmt.Sprintf("SELECT v::text FROM pg_temp.%s AS v LIMIT %d", pgsql.Quote(v.Name), mostRead)}
 			alone, together.Tries = append(alone, attempt{create, [][]string{read}}), append(together.Tries, read)
 			roots, viewOf = append(roots, root...), append(viewOf, i)
 		}
 	}
-	if err != nil || len(alone) == 0 {
-		return found, err
+	if len(alone) == 0 {
+		return found, nil
 	}
-	// Read the views.
 	together.Prepare = createCopies(pgcatalog.ParentsFirst(roots, uses), byOID, copies, key, r.Moved && !asIs)
 	outcomes, err := r.runAttempts(ctx, []attempt{together})
 	if err == nil && slices.ContainsFunc(outcomes, func(o outcome) bool { return o.err() != nil }) {
@@ -141,11 +133,31 @@ func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Sh
 	return found, err
 }
 
+// readShown returns the views on the tables of the trial, also views on these views, and
+// one copy of each table, by the OID of the table. A table with triggers has several copies
+// in the trial; readShown returns the first.
+func (r *trial) readShown(ctx context.Context) ([]shownView, map[int64]*tableCopy, error) {
+	schemas, tables := []string{}, []map[string]any{}
+	copies := map[int64]*tableCopy{}
+	for _, c := range r.copies {
+		if copies[c.OID] == nil {
+			copies[c.OID] = c
+			schemas, tables = append(schemas, c.Schema), append(tables, map[string]any{"oid": c.OID, "keys": columnNames(c.table.Columns)})
+		}
+	}
+	if _, err := r.tx.ExecContext(ctx, pathSQL, asJSON(schemas)); err != nil {
+		return nil, nil, err
+	}
+	views, err := rows.Read[shownView](ctx, r.tx, shownSQL, asJSON(tables))
+	return views, copies, err
+}
+
 // createCopies returns the statements that create temporary copies of the relations, so
-// that a view can be read over rows with the key. The relations must be in an order in
-// which each relation follows the relations that it uses. A table of the trial gets rows
-// with the key. Its columns have their types after the plan if moved is true. Any other
-// table gets one row in which all columns are NULL. A view keeps its definition.
+// that a view can be read over rows with the key. The relations are in an order in which
+// each follows the relations that it uses. The copy of a table of the trial, which is in
+// copies, has rows with the key. Its columns have their types after the plan if moved is
+// true. The copy of any other table has one row in which all columns are NULL. The copy of
+// a view, which is in views, has the definition of the view.
 func createCopies(relations []usedRelation, views map[int64]shownView, copies map[int64]*tableCopy, key types.ID, moved bool) []string {
 	statements := make([]string, len(relations))
 	for i, u := range relations {

@@ -6,12 +6,12 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// statisticsColumnsSQL returns the columns of keptStatistics: the properties of extended
-// statistics that PostgreSQL loses, and their definition. It reads stxstattarget and
-// stxexprs from JSON, because PostgreSQL 12 does not have these columns. An absent
-// target, NULL (since PostgreSQL 17) and -1 all mean the default. The statistics of a
-// materialized view (relkind 'm') get their owner by name, because the view may not have
-// its owner yet when they are created.
+// statisticsColumnsSQL returns the columns of keptStatistics, which are the properties of
+// extended statistics that PostgreSQL loses when it builds them again, and their
+// definition. It reads stxstattarget and stxexprs from JSON, because PostgreSQL 12 does not
+// have these columns. An absent target, NULL (since PostgreSQL 17) and -1 all mean the
+// default. The statistics of a materialized view (relkind 'm') get their owner by name,
+// because the view may not have its owner yet when they are created.
 const statisticsColumnsSQL = `s.stxrelid::bigint, to_jsonb(s) ->> 'stxexprs' IS NOT NULL, n.nspname, s.stxname, pg_get_userbyid(s.stxowner),
        s.stxowner = r.relowner AND r.relkind <> 'm', rn.nspname, r.relname,
        coalesce((to_jsonb(s) ->> 'stxstattarget')::integer, -1), obj_description(s.oid, 'pg_statistic_ext'), pg_get_statisticsobjdef(s.oid)
@@ -20,7 +20,8 @@ JOIN pg_catalog.pg_namespace n ON n.oid = s.stxnamespace
 JOIN pg_catalog.pg_class r ON r.oid = s.stxrelid
 JOIN pg_catalog.pg_namespace rn ON rn.oid = r.relnamespace`
 
-// statisticsSQL returns the extended statistics that PostgreSQL builds again.
+// statisticsSQL continues builtAgainSQL, and returns the extended statistics that
+// PostgreSQL builds again when columns are widened.
 const statisticsSQL = `
 SELECT made.root::bigint, ` + statisticsColumnsSQL + `
 JOIN made ON made.classid = 'pg_catalog.pg_statistic_ext'::regclass AND made.objid = s.oid
@@ -37,8 +38,9 @@ type keptStatistics struct {
 	Definition          string
 }
 
-// keep returns the statements that restore the target, the comment and the owner.
-// Statistics of the table's owner get the owner that the table has when the statement
+// keep returns the statements that restore the properties of the statistics which
+// PostgreSQL loses, namely the target, the comment and the owner. If the statistics have
+// the same owner as the table, they get the owner that the table has when the statement
 // runs, because that may have changed since the plan was made.
 func (s *keptStatistics) keep() []string {
 	var texts []string

@@ -13,9 +13,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// inSurvey is an SQL condition for the schemas whose columns are surveyed. These are the
-// named schemas ($1) and the schemas on the search_path, because the latter belong to the
-// application as far as the server knows.
+// inSurvey is an SQL condition that is true for the schemas whose columns are surveyed, in
+// a query that names pg_namespace n. These are the schemas that the user names ($1) and the
+// schemas on the search_path, because the latter belong to the application as far as the
+// server knows.
 const inSurvey = `(n.nspname = ANY (current_schemas(false)) OR n.nspname = ANY (ARRAY(SELECT json_array_elements_text($1::text::json))))`
 
 // displaySchema is an SQL expression for the schema of a name in a plan, which is empty
@@ -27,9 +28,9 @@ const displaySchema = `CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nsp
 // 'p', 'f'). attinhcount = 0 excludes a column that a partition or child has from its
 // parent, because it changes together with the parent's column.
 //
-// The recursive part takes types apart, down to their integers: domains (typtype 'd'),
-// arrays (typcategory 'A') and composite types (typtype 'c'). path collects the
-// attributes of composite types, for example ".address.city_id"; arrays counts the
+// The recursive part takes types apart, down to their integers. These types are domains
+// (typtype 'd'), arrays (typcategory 'A') and composite types (typtype 'c'). path collects
+// the attributes of composite types, for example ".address.city_id"; arrays counts the
 // arrays; domain is the outermost domain, and composite the innermost composite type. The
 // depth of 16 is more than a schema has, and ends the recursion in any case. COLLATE "C"
 // gives the parts of the recursion the same collation.
@@ -75,8 +76,9 @@ SELECT ` + displaySchema + `, c.relname FROM pg_catalog.pg_class c JOIN pg_catal
 WHERE ` + inSurvey + ` AND c.relkind IN ('r', 'p', 'f') AND NOT c.relispartition ORDER BY 1, 2`
 
 	// typesSQL returns columns whose name ends with _type. They may name the table of the
-	// keys in the column beside them, as in a polymorphic association. The last three
-	// values are empty, because these columns do not refer to a key.
+	// keys in the column beside them, as owner_type does for owner_id in a polymorphic
+	// association. The last three values are empty, because these columns do not refer to a
+	// key.
 	typesSQL = `
 SELECT ` + displaySchema + `, c.relname, a.attname, '', '', '' FROM pg_catalog.pg_attribute a
 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')
@@ -148,8 +150,8 @@ type surveyedColumn struct {
 	Domain, Composite string // see narrowSQL; empty if there is none
 }
 
-// howToWiden returns how a user can make the column wide, or "" if a plan can do it. The
-// name of an attribute of a composite column is column.attribute.
+// howToWiden returns advice on how a user can make the column wide, or "" if a plan can do
+// it. An attribute of a composite column has the name column.attribute.
 func (c *surveyedColumn) howToWiden() string {
 	column, attribute, _ := strings.Cut(c.Name, ".")
 	switch {
@@ -174,9 +176,9 @@ const (
 )
 
 // Sample implements [engine.Engine]. It returns rows with the values of the columns as
-// text. It reads a few pages of the table, which are the same at each call (REPEATABLE),
-// so that equal tables give equal results. An attribute of a composite column has the
-// name column.attribute.
+// text. It reads a few pages of the table, which are the same at each call (REPEATABLE), so
+// that equal tables give equal results. An attribute of a composite column has the name
+// column.attribute.
 func (Engine) Sample(ctx context.Context, conn *sql.Conn, table plan.TableName, columns []engine.NarrowColumn) ([][]sql.NullString, error) {
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -198,7 +200,7 @@ FROM set_config('lock_timeout', '1s', true)`, name).Scan(&pages)
 	values := pgsql.Join(columns, ", ", func(c engine.NarrowColumn) string {
 		column, path, composite := strings.Cut(c.Name, ".")
 		value := pgsql.Quote(column)
-		if composite {
+		if composite { // the attribute is written (column).attribute
 			value = "(" + value + ")." + pgsql.Quote(path)
 		}
 		return fmt.Sprintf("left(%s::text, %d)", value, sampledText)

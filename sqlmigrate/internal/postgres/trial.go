@@ -15,22 +15,25 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// beginTrial sets up the transaction of a trial, even if transactions are read-only by
-// default. It fails on a standby, where no temporary table can be created. If a lock is
-// not free, or if a key makes an expression run endlessly, the timeouts end the attempt,
-// and the table is reported as not tried. They are much longer than an attempt usually
-// takes, so that the result does not depend on the load of the server. Without jit, the
-// short queries do not wait for a compiler.
+// beginTrial sets up the transaction of a trial. The transaction may write even if
+// transactions are read-only by default, but not on a standby, where no temporary table can
+// be created. If a lock is not free, or if a key makes an expression run endlessly, the
+// timeouts end the attempt, and the table is reported as not tried. They are much longer
+// than an attempt usually takes, so that the result does not depend on the load of the
+// server. Without jit, the short queries do not wait for a compiler.
 const beginTrial = `SET TRANSACTION READ WRITE;
 SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '10s'; SET LOCAL jit = off; SET LOCAL client_min_messages = error;
 `
 
-// createAttempts creates a function that makes many attempts in one call, so that a
-// distant server needs only one round trip. An attempt runs the statements of Prepare,
-// for example to create a copy of a table, and then each try on its own, for example to
-// insert a row. The exception at the end of each block rolls its changes back, also after
-// success, which the SQLSTATE GF000 marks. GET DIAGNOSTICS returns the number of rows of
-// the last statement. If Prepare fails, all its tries get that error.
+// createAttempts creates a function that makes many attempts in one call, so that a distant
+// server needs only one round trip. An attempt is an object with the lists Prepare and
+// Tries. It runs the statements of Prepare, for example to create a copy of a table, and
+// then each try on its own, for example to insert a row.
+//
+// The function returns a row for each try, with the SQLSTATE and text of its error, and the
+// number of rows of its last statement (GET DIAGNOSTICS). The exception at the end of each
+// block rolls the changes of the block back, also after success, which the SQLSTATE GF000
+// marks. If Prepare fails, all tries of the attempt get that error.
 const createAttempts = `
 CREATE FUNCTION pg_temp.snowflake_attempts(attempts json) RETURNS TABLE (state text, refusal text, shown bigint) LANGUAGE plpgsql AS $attempts$
 DECLARE attempt json; try json; statement text; done integer;
@@ -70,11 +73,11 @@ const readOnlyTransaction = "25006"
 const trySucceeded = "GF000"
 
 // Try implements [engine.Engine]. It tries whether the tables accept rows with the keys
-// that are issued today, and whether their triggers and views work with them. It returns
-// those that do not as findings. For most tables, it evaluates a condition
-// (tableCopy.Screen) on constant rows with the keys, because that is fast. The tables
-// whose condition is false or fails are copied to temporary tables of the same name, each
-// of which is rolled back before the next is created.
+// that are issued today, and whether their triggers and views work with them. The findings
+// report the tables, triggers and views that fail. For most tables, Try evaluates a
+// condition (tableCopy.Screen) on constant rows with the keys, because that is fast. If the
+// condition is false or fails, Try inserts the rows into a temporary copy of the table,
+// which has the same name. Each copy is rolled back before the next is created.
 func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (engine.Findings, error) {
 	if len(t.Tables) == 0 {
 		return engine.Findings{}, nil
@@ -82,7 +85,8 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (engine.F
 	return pgsql.Repeat(func() (engine.Findings, error) { return try(ctx, conn, t) })
 }
 
-// try tries the keys once, and returns the findings of Try.
+// try tries the keys in one transaction, and returns the findings of Try, which calls it
+// again if another session has dropped an object in the meantime.
 func try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found engine.Findings, err error) {
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
@@ -125,8 +129,8 @@ type trial struct {
 	untried  []string     // the triggers that cannot be tried, for a note
 }
 
-// readCopies reads the tables to copy and their triggers. It adds a further copy for each
-// trigger that can be tried, so that an error shows which trigger refuses the key.
+// readCopies reads the tables of the trial, and their triggers, into r.copies and
+// r.triggers. A table that is not found becomes a note in f.
 func (r *trial) readCopies(ctx context.Context, f *engine.Findings) error {
 	tables := []map[string]any{}
 	for _, t := range r.Trial.Tables {
@@ -136,8 +140,6 @@ func (r *trial) readCopies(ctx context.Context, f *engine.Findings) error {
 	if err != nil {
 		return err
 	}
-	oids := []int64{}
-	byOID := map[int64]*tableCopy{}
 	for i := range found {
 		c := &found[i]
 		t := r.Trial.Tables[c.Number]
@@ -149,14 +151,27 @@ func (r *trial) readCopies(ctx context.Context, f *engine.Findings) error {
 		c.table = plan.Table{Schema: c.Display.Schema, Name: c.Display.Name, MaxKey: t.MaxKey, Columns: keepIf(t.Columns, func(k plan.Column) bool {
 			return slices.ContainsFunc(c.Columns, func(column copyColumn) bool { return column.Name == k.Name })
 		})}
-		r.copies, oids, byOID[c.OID] = append(r.copies, c), append(oids, c.OID), c
+		r.copies = append(r.copies, c)
+	}
+	return r.readTriggers(ctx, found)
+}
+
+// readTriggers reads the triggers of the tables in r.copies. It adds a further copy to
+// r.copies for each trigger that can be tried, so that an error shows which trigger refuses
+// the key. tables has the tables that a trigger may write.
+func (r *trial) readTriggers(ctx context.Context, tables []tableCopy) (err error) {
+	oids := []int64{}
+	byOID := map[int64]*tableCopy{}
+	for _, c := range r.copies {
+		oids, byOID[c.OID] = append(oids, c.OID), c
 	}
 	r.triggers, err = rows.Read[trigger](ctx, r.tx, insertTriggersSQL, asJSON(oids))
 	for i := range r.triggers {
 		t := &r.triggers[i]
-		c := *byOID[t.Table]                                                        // a further copy of the table, with this trigger
-		c.Screen, c.Partitions, c.UnrelatedChecks, c.trigger = "false", nil, nil, t // no condition replaces a trigger
-		written, ok := writtenBy(t, c.Name, found)
+		c := *byOID[t.Table] // a further copy of the table, which gets only columns and this trigger
+		c.trigger, c.Partitions, c.UnrelatedChecks = t, nil, nil
+		c.Screen = "false" // a real copy is needed, because no condition can replace a trigger
+		written, ok := writtenBy(t, c.Name, tables)
 		c.written = written
 		if t.CanBeTried && ok {
 			r.copies = append(r.copies, &c)
@@ -168,9 +183,9 @@ func (r *trial) readCopies(ctx context.Context, f *engine.Findings) error {
 }
 
 // writtenBy returns the tables that the trigger may write, because its function mentions
-// them. table is the name of the trigger's own table. writtenBy returns false if copies
-// cannot take the place of the tables, because the function names a schema, finds temporary
-// tables last, or needs an index.
+// them. table is the name of the trigger's own table, which is left out. ok is false if
+// copies cannot take the place of the tables, because the function names a schema, finds
+// temporary tables last, or needs an index.
 func writtenBy(t *trigger, table string, tables []tableCopy) (written []*tableCopy, ok bool) {
 	text := columnOfRow.ReplaceAllString(t.Text, "")
 	for i := range tables {
@@ -199,7 +214,8 @@ func columnNames(columns []plan.Column) []string {
 	return names
 }
 
-// asJSON returns a list as a parameter of a query.
+// asJSON returns a list as JSON, which is the form in which queries take a list as a
+// parameter.
 func asJSON(list any) string {
 	text, _ := json.Marshal(list) // Marshal does not fail for strings and numbers
 	return string(text)
@@ -219,13 +235,15 @@ type outcome struct {
 	Rows           int64
 }
 
-// runAttempts makes attempts, and returns the outcomes of all tries, in their order. If
-// the server reports an error for the whole call, such as a timeout, it makes each
-// attempt alone.
+// runAttempts makes attempts, and returns the outcomes of all tries, in their order. All
+// attempts are made in one call of the function snowflake_attempts. If the server reports
+// an error for the whole call, such as a timeout, runAttempts makes each attempt in a call
+// of its own. If such a call fails too, all tries of its attempt get the error.
 func (r *trial) runAttempts(ctx context.Context, attempts []attempt) (outcomes []outcome, err error) {
 	if len(attempts) == 0 {
 		return nil, nil
 	}
+	// The savepoint keeps the transaction usable after an error of the whole call.
 	if _, err := r.tx.ExecContext(ctx, "SAVEPOINT attempts"); err != nil {
 		return nil, err
 	}
@@ -233,7 +251,7 @@ func (r *trial) runAttempts(ctx context.Context, attempts []attempt) (outcomes [
 	if _, err := r.tx.ExecContext(ctx, "ROLLBACK TO SAVEPOINT attempts; RELEASE SAVEPOINT attempts"); err != nil || failure == nil {
 		return outcomes, err
 	}
-	if len(attempts) == 1 { // all its tries get the error; an error of the driver counts as a canceled query
+	if len(attempts) == 1 { // an error of the driver has no SQLSTATE, and counts as a canceled query
 		return slices.Repeat([]outcome{{cmp.Or(pgsql.State(failure), pgsql.QueryCanceled), failure.Error(), 0}}, len(attempts[0].Tries)), nil
 	}
 	outcomes = nil
@@ -247,11 +265,11 @@ func (r *trial) runAttempts(ctx context.Context, attempts []attempt) (outcomes [
 	return outcomes, nil
 }
 
-// err returns nil if the try succeeded. It returns an [engine.Unanswered] error if the
-// server could not judge the key. The first two characters of the SQLSTATE then give the
-// cause, which is the connection (08), a write that is not allowed (25), a conflict with
-// another transaction (40), lack of resources (53), a lock (55), a timeout or shutdown
-// (57), or the system (58).
+// err returns nil if the try succeeded, and otherwise the error of the server. If the error
+// does not mean that the server rejects the key, err wraps it in an [engine.Unanswered].
+// The first two characters of the SQLSTATE then give the cause, which is the connection
+// (08), a write that is not allowed (25), a conflict with another transaction (40), lack of
+// resources (53), a lock (55), a timeout or shutdown (57), or the system (58).
 func (o outcome) err() error {
 	if o.State == trySucceeded {
 		return nil
@@ -265,9 +283,9 @@ func (o outcome) err() error {
 	return err
 }
 
-// Enter implements [engine.Copies]. It tries to insert each row, and returns for each row
-// the error of the server, or nil. It creates copies only of the tables for which
-// passScreens has not shown already that they accept their rows.
+// Enter implements [engine.Copies]. It tries to insert each row into a copy of its table,
+// and returns for each row the error of the server, or nil. It leaves out the tables that
+// accept their rows according to passScreens, because creating a copy takes longer.
 func (r *trial) Enter(ctx context.Context, rows []engine.Row) ([]error, error) {
 	refusals := make([]error, len(rows))
 	passed, err := r.passScreens(ctx, rows)
@@ -281,8 +299,8 @@ func (r *trial) Enter(ctx context.Context, rows []engine.Row) ([]error, error) {
 		if passed[row.Table] {
 			continue
 		}
-		// Successive rows of a table share a copy, because each try is rolled back.
 		prepare := c.create(r.Moved && !row.AsIs)
+		// Successive rows of a table share a copy, because each try is rolled back.
 		if n := len(attempts) - 1; n >= 0 && slices.Equal(attempts[n].Prepare, prepare) {
 			attempts[n].Tries = append(attempts[n].Tries, c.insertRow(row))
 		} else {
@@ -301,11 +319,12 @@ func (r *trial) Enter(ctx context.Context, rows []engine.Row) ([]error, error) {
 	return refusals, err
 }
 
-// passScreens returns the tables that accept the rows, and therefore need no copy, by
-// their number in r.copies. It only checks rows that have keys in all columns. The
-// screenQuery of a table covers both fills, so each table is checked once. It saves time
-// because a copy takes about twelve milliseconds, and in some schemas most tables have a
-// CHECK.
+// passScreens returns the tables that certainly accept the rows, so that they need no copy,
+// by their index in r.copies. It evaluates the condition Screen of a table for the keys of
+// a row, which saves time, because a copy takes about twelve milliseconds, and in some
+// schemas most tables have a CHECK. It evaluates the condition once for each table, because
+// screenQuery tests the keys in all fills, which are the ways to fill the columns without
+// keys. It only uses rows that have keys in all columns, and the types after the plan.
 func (r *trial) passScreens(ctx context.Context, rows []engine.Row) (passed map[int]bool, err error) {
 	var attempts []attempt
 	var tables []int

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// A trigger is a row-level trigger that fires for INSERT.
+// A trigger is a row-level trigger that fires for INSERT, and may therefore refuse or
+// change a key.
 type trigger struct {
 	Table              int64
 	Name, Drop, Create string // Drop and Create are statements
@@ -13,17 +14,19 @@ type trigger struct {
 	Copied             string // the statement that creates it on the copy
 	Text               string // the body of its function
 	TempLast           bool   // whether its function finds a temporary table only if there is no other of the name
-	CanBeTried         bool   // whether it can be tried
+	CanBeTried         bool   // whether a try has no side effects, and fails only because of the key
 }
 
-// columnOfRow matches a column of NEW or OLD, which may have the name of a table.
+// columnOfRow matches a column of NEW or OLD in the text of a trigger function, for example
+// NEW.orders. Such a column may have the name of a table, but does not mean the table.
 var columnOfRow = regexp.MustCompile(`(?i)\b(new|old)\s*\.\s*("[^"]*"|\w+)`)
 
-// mentions returns whether the text of a function has the name of the table, and whether it
-// has the name with a schema. The text is without the columns of NEW and OLD.
+// mentions returns whether the text of a function contains the name of the table as a word,
+// and whether it contains the name after a schema, for example in shop.orders. The caller
+// has removed the columns of NEW and OLD from the text.
 func mentions(text, table string) (named, qualified bool) {
 	if !strings.Contains(strings.ToLower(text), strings.ToLower(table)) {
-		return false, false // as nearly always, without the cost of compiling the expressions
+		return false, false // nearly always, and without the cost of compiling the expressions
 	}
 	name := regexp.QuoteMeta(table)
 	named = regexp.MustCompile(`(?i)(^|\W)` + name + `($|\W)`).MatchString(text)
@@ -31,10 +34,11 @@ func mentions(text, table string) (named, qualified bool) {
 	return named, qualified
 }
 
-// upserts reports whether the function may have a clause ON CONFLICT, which needs an index
-// that the copies of the written tables do not have.
+// upserts reports whether the function may contain ON CONFLICT. Such a clause may need a
+// unique index, and the copies of the tables that a trigger writes have no indexes.
 func (t *trigger) upserts() bool { return onConflict.MatchString(t.Text) }
 
+// onConflict matches the beginning of the clause ON CONFLICT.
 var onConflict = regexp.MustCompile(`(?i)\bon\s+conflict\b`)
 
 // insertTriggersSQL returns the enabled row-level triggers for INSERT that can change or

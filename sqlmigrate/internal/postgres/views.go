@@ -12,9 +12,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// readViews reads the views that use narrow columns, in the order in which they are
-// created, and reports the views that cannot be created again. uses has the columns that
-// views use directly.
+// readViews reads the views that use columns to widen, in the order in which they can be
+// created. The findings are blockers for the views that cannot be created again. uses has
+// the columns that views use directly.
 func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses []pgcatalog.Use) ([]*view, engine.Findings) {
 	if len(uses) == 0 {
 		return nil, engine.Findings{}
@@ -56,9 +56,9 @@ func definitions(views []*view) []*pgview.View {
 	return list
 }
 
-// block reports the reasons why a view cannot be created again. A blocker needs a table,
-// which is the table of a column that the view uses directly. readViews therefore calls
-// it before it adds the columns that the view uses through other views.
+// block returns a blocker for each reason why the view cannot be created again. A blocker
+// needs a table, which is the table of a column that the view uses directly. readViews
+// therefore calls block before it adds the columns that the view uses through other views.
 func (v *view) block() engine.Findings {
 	var found engine.Findings
 	table, object := plan.TableName{}, "view "+v.Display.String()
@@ -85,37 +85,43 @@ func readParts(ctx context.Context, q pgcatalog.QualifiedReader, views map[int64
 	}
 }
 
-// addPart adds the statements that create an index or statistics after the view.
+// addPart adds the statements that create an index or statistics of a materialized view,
+// which run after the view was created, and restore their properties.
 func (v *view) addPart(o object) {
 	_, create := o.statements()
 	v.Parts = slices.Concat(v.Parts, []string{create}, o.keep())
 }
 
-// withoutViews adds a step before steps that drops the views, and a step after them that
-// creates the views again. steps widen the columns of the tables in batch. The first step
-// drops the views before it locks the tables, with the statements in locks, because a
-// program that reads a view also locks the view first.
+// withoutViews returns steps with a step before them that drops the views, and a step after
+// them that creates the views again, because PostgreSQL does not change the type of a
+// column that a view uses. steps widen the columns of the tables in batch. The first step
+// also runs locks, which are the statements that lock the tables. It drops the views before
+// that, because a program that reads a view also locks the view first.
 func withoutViews(batch []*table, steps []plan.Step, views []*view, locks []string) []plan.Step {
 	var columns []*column
 	for _, t := range batch {
 		columns = append(columns, t.narrowColumns()...)
 	}
-	narrow := anyNarrow(columns) // until the columns are wide, both steps have to run
+	narrow := anyNarrow(columns) // while it is true, both steps have to run
 	list := engine.Count(len(views), "view") + " that would block it: " + pgsql.Join(views, ", ", func(v *view) string { return v.Display.String() })
+	// step returns a step whose text begins with verb.
 	step := func(verb string, up, down []string) plan.Step {
 		return plan.Step{
-			Table: plan.TableName{Name: "views"}, // in place of a table, because the step belongs to none
+			Table: plan.TableName{Name: "views"}, // in place of a table, because the step does not belong to a single table
 			Text:  verb + " " + list, Transaction: steps[0].Transaction,
 			Locks: "ACCESS EXCLUSIVE on the views until the end of the transaction",
 			Up:    engine.Statements("SELECT NOT "+narrow, up...),
 			Down:  engine.Statements("SELECT "+narrow, down...),
 		}
 	}
+	// drop returns the statements that drop the views and lock the tables. ifExists is
+	// "IF EXISTS ", or empty.
 	drop := func(ifExists string) []string {
 		return []string{withinTimeout(slices.Concat(pgview.Drops(definitions(views), ifExists), locks))}
 	}
-	// On the way back, the second step drops the views and the first creates them. A user
-	// may have dropped a view since the move, hence IF EXISTS.
+	// When the phase is taken back, the second step comes first and drops the views, and the
+	// first step creates them. A user may have dropped a view in the meantime, hence IF
+	// EXISTS.
 	creates := pgview.CreateAll(definitions(views))
 	before, after := step("drop", drop(""), creates), step("create again", creates, drop("IF EXISTS "))
 	before.Check = engine.Statements("", checkAll([]string{rejectNewViews(views)}))

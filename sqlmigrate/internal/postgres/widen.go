@@ -9,14 +9,16 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// rewriteRate is the number of bytes per second at which tables with their indexes are
-// copied. Measured were 134 MB in 2.3 to 3.7 s, and 189 MB in 4.1 to 4.5 s.
+// rewriteRate is the number of bytes per second, of tables with their indexes, that
+// PostgreSQL copies when it changes the type of a column. Measured were 134 MB in 2.3 to
+// 3.7 s, and 189 MB in 4.1 to 4.5 s.
 const rewriteRate = 45_000_000
 
-// planWiden plans the phase that makes columns 64 bits wide, with a single ALTER TABLE
-// for each table, so that each table is copied only once. Foreign keys stay, except those
-// to partitioned tables and partitions, because PostgreSQL can compare an integer with a
-// bigint until both columns are wide. locks is the size of the server's lock table.
+// planWiden plans phase widen, which changes columns to bigint. It uses a single ALTER
+// TABLE for each table, so that each table is copied only once. The plan drops no foreign
+// key, except those that refer to partitioned tables and partitions, because PostgreSQL can
+// compare an integer with a bigint until both columns are wide. locks is the size of the
+// server's lock table.
 func planWiden(g *graph, locks int) (plan.Phase, engine.Findings) {
 	phase := plan.Phase{Name: plan.Widen, Transaction: true}
 	tables := keepIf(g.tables, func(t *table) bool { return len(t.narrowColumns()) > 0 })
@@ -38,7 +40,7 @@ func planWiden(g *graph, locks int) (plan.Phase, engine.Findings) {
 }
 
 // widenStep returns the step that widens the columns of a table. several reports whether
-// the phase takes several transactions.
+// the phase takes several transactions, which the text on its locks mentions.
 func widenStep(g *graph, t *table, several bool) plan.Step {
 	columns := t.narrowColumns()
 	narrow := anyNarrow(columns)
@@ -78,14 +80,15 @@ func (g *graph) widenModes(tables []*table) map[*table]string {
 }
 
 // widenUp returns the statements that widen the columns of a table, and restore the
-// properties that are lost with the former types.
+// properties that PostgreSQL loses when it changes the types.
 func widenUp(t *table) []string {
 	return append(t.up.around(alterTypes(t, func(*column) string { return "bigint" })), t.kept...)
 }
 
-// widenDown returns the statements that give the columns their former types again. The
-// sequence of an identity needs a statement of its own if its type differs from the
-// column's.
+// widenDown returns the statements that take phase widen back for a table. They give the
+// columns their former types again, and restore the properties that PostgreSQL loses. ALTER
+// TABLE gives the sequence of an identity the type of the column, so a sequence that had
+// another type needs a statement of its own.
 func widenDown(t *table) []string {
 	texts := t.down.around(alterTypes(t, func(c *column) string { return c.Type }))
 	for _, c := range t.narrowColumns() {
@@ -105,15 +108,16 @@ func (s *sequence) retype() string {
 	return fmt.Sprintf("ALTER SEQUENCE %s AS %s MINVALUE %d MAXVALUE %d", s.Target(), s.Type, s.Smallest, s.Largest)
 }
 
-// alterTypes returns one ALTER TABLE for all narrow columns. typ returns the new type of
-// a column.
+// alterTypes returns one ALTER TABLE for all narrow columns of the table. The function typ
+// returns the new type of a column.
 func alterTypes(t *table, typ func(*column) string) string {
 	return "ALTER TABLE " + t.Target() + " " + pgsql.Join(t.narrowColumns(), ", ", func(c *column) string {
 		return "ALTER COLUMN " + pgsql.Quote(c.Name) + " TYPE " + typ(c)
 	})
 }
 
-// widenLocks describes the locks of the step for users.
+// widenLocks describes the locks of the step for users. several reports whether the phase
+// takes several transactions, so that the locks end with the transaction of the step.
 func widenLocks(t *table, several bool) string {
 	end := "phase"
 	if several {
@@ -122,9 +126,9 @@ func widenLocks(t *table, several bool) string {
 	return "ACCESS EXCLUSIVE on " + t.Display.String() + pgsql.If(len(t.members) > 1, ", its partitions and children") + " and every table whose foreign key refers to it, until the end of the " + end + ": reads and writes wait"
 }
 
-// widenCheck returns a statement that fails if widen cannot be taken back. It looks for
-// keys that do not fit into the old columns, and for objects that prevent PostgreSQL from
-// changing the type.
+// widenCheck returns a statement that fails if the step of phase widen for a table cannot
+// be taken back. It looks for keys that do not fit into the former types of the columns,
+// and for objects because of which PostgreSQL would not change the types.
 func widenCheck(g *graph, t *table, columns []*column) string {
 	rejections := []string{rejectNewUses(t, columns, g.views)}
 	for _, c := range columns {

@@ -14,9 +14,9 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Read returns the rows of a query. It scans each row into a T. If T is a struct, it
-// scans the columns into the fields in their order, see [Fields]. After an error it
-// returns no rows.
+// Read returns the rows of a query. It scans each row into a T, for example an int64 or, if
+// the query has several columns, a struct. It scans the columns into the fields of a struct
+// in their order, see [Fields]. After an error it returns no rows.
 func Read[T any](ctx context.Context, from Querier, query string, args ...any) ([]T, error) {
 	rows, err := from.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -37,14 +37,14 @@ func Read[T any](ctx context.Context, from Querier, query string, args ...any) (
 	return found, nil
 }
 
-// Fields returns the destinations of a scan of row, which is a pointer. For a struct,
-// these are the destinations of its fields, also of fields in nested structs, except
-// fields with the tag row:"-". A slice, and a field with the tag row:"json", is decoded
-// from JSON text.
+// Fields returns the arguments with which [sql.Rows.Scan] scans a row into the value to
+// which row points. For a struct, these are pointers to its fields in their order,
+// including the fields of nested structs. A field with the tag row:"-" is left out. A
+// slice, and a field with the tag row:"json", is decoded from JSON text.
 func Fields(row any) []any { return fields(reflect.ValueOf(row).Elem()) }
 
-// fields returns the destinations of the value v. A type that implements [sql.Scanner] is
-// one destination, even if it is a struct.
+// fields returns the arguments of Scan for the value v, as [Fields] does. A value that
+// implements [sql.Scanner] is a single argument, even if it is a struct.
 func fields(v reflect.Value) []any {
 	into := v.Addr().Interface()
 	if _, scans := into.(sql.Scanner); scans {
@@ -57,7 +57,7 @@ func fields(v reflect.Value) []any {
 		var found []any
 		for i := range v.NumField() {
 			switch v.Type().Field(i).Tag.Get("row") {
-			case "-":
+			case "-": // no column of the query belongs to this field
 			case "json":
 				found = append(found, fromJSON{v.Field(i).Addr().Interface()})
 			default:
@@ -83,8 +83,8 @@ func (j fromJSON) Scan(value any) error {
 	return json.Unmarshal([]byte(text.String), j.into)
 }
 
-// Texts returns the names of the columns of a query, and its rows, whose values are NULL
-// or text.
+// Texts returns the names of the columns of a query, and its rows with all values as text
+// or NULL. It is for queries whose columns are not known when the code is written.
 func Texts(ctx context.Context, from Querier, query string) (names []string, texts [][]sql.NullString, err error) {
 	rows, err := from.QueryContext(ctx, query)
 	if err != nil {

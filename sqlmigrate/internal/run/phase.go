@@ -43,8 +43,8 @@ type session struct {
 	outcomes []string // for each completed phase, its name and outcome in words, for errors
 }
 
-// phase runs the transactions of a phase, one after the other. It skips transactions
-// without tasks.
+// phase runs the transactions of a phase, one after the other. Each transaction is the list
+// of its statements as tasks. It skips transactions without tasks.
 func (s *session) phase(name plan.PhaseName, transactions [][]task) error {
 	p := &phaseRun{session: s, name: name, tasks: slices.Concat(transactions...)}
 	for _, tasks := range transactions {
@@ -56,7 +56,7 @@ func (s *session) phase(name plan.PhaseName, transactions [][]task) error {
 		}
 	}
 	if len(p.tasks) > 0 {
-		p.report(plan.Progress{}) // all tasks are done
+		p.report(plan.Progress{}) // without a next statement, because all tasks are done
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ type phaseRun struct {
 // has passed. On databases with transactions, it repeats all n tasks. On other databases
 // it continues at the task that failed, and RetryFor begins again with each new task.
 func (p *phaseRun) transaction(n int) error {
-	end := p.ended + n
+	end := p.ended + n // the index in p.tasks after the last task of the transaction
 	tries, failedAt := engine.Tries{Limit: p.config.RetryFor}, p.done
 	for {
 		err := p.attempt(end)
@@ -84,14 +84,14 @@ func (p *phaseRun) transaction(n int) error {
 			p.ended = end
 			return nil
 		}
-		if p.done > failedAt && !p.engine.Transactions() {
+		if p.done > failedAt && !p.engine.Transactions() { // a later task than before has failed
 			tries, failedAt = engine.Tries{Limit: p.config.RetryFor}, p.done
 		}
 		pause := pauseAfter(tries.Count)
 		if !p.engine.LockTimeout(err) || p.ctx.Err() != nil || !tries.Failed(pause) {
 			return p.failure(end, err)
 		}
-		if p.engine.Transactions() {
+		if p.engine.Transactions() { // the database has rolled back the tasks before the failed task
 			p.done = p.ended
 		}
 		p.report(plan.Progress{Retry: tries.Count, Wait: pause, Err: err})
@@ -108,16 +108,18 @@ const (
 	longestPause = 15 * time.Second
 )
 
-// pauseAfter returns a random pause before the next attempt, which is at least half of
-// the longest possible. The pause doubles with the number of earlier failures up to
-// longestPause.
+// pauseAfter returns a random pause before the next attempt. After the first failure it is
+// between half of firstPause and firstPause. These bounds double with each failure, until
+// they are half of longestPause and longestPause. failed is the number of failures before
+// the last.
 func pauseAfter(failed int) time.Duration {
 	// After 10 doublings the pause is above longestPause; many more would overflow.
 	longest := min(firstPause<<min(failed, 10), longestPause)
 	return longest/2 + rand.N(longest/2)
 }
 
-// attempt runs the tasks that are not done yet, up to the task before end.
+// attempt runs the tasks that are not done yet, up to the task before end. It reports each
+// task before the task begins, and counts the tasks that are done in p.done.
 func (p *phaseRun) attempt(end int) error {
 	if p.done < end {
 		p.report(plan.Progress{})
@@ -130,8 +132,8 @@ func (p *phaseRun) attempt(end int) error {
 	return engine.WithCause(p.ctx, err)
 }
 
-// report fills in the position and the next statement, and calls the caller's progress
-// function.
+// report calls the caller's progress function with now, to which it adds the phase, the
+// number of tasks that are done, and the next statement, if there is one.
 func (p *phaseRun) report(now plan.Progress) {
 	now.Phase, now.Done, now.Of, now.Elapsed = p.name, p.done, len(p.tasks), time.Since(p.begun)
 	if p.done < len(p.tasks) {
@@ -141,18 +143,18 @@ func (p *phaseRun) report(now plan.Progress) {
 	p.config.Progress(now)
 }
 
-// failure returns the error for the user. It names the statement that failed, and says what
-// the database keeps of this phase and of the earlier phases. end is the index in tasks
-// after the last task of the transaction. If all tasks before end are done, the COMMIT has
-// failed, or the work of the engine after the last statement. Without transactions, each
-// statement that is done stays.
+// failure returns the error for the user. It names the statement that failed with err, and
+// describes which changes of this phase and of the earlier phases the database has kept. end
+// is the index in tasks after the last task of the transaction. If all tasks before end are
+// done, err came from COMMIT, or from the work of the engine after the last statement.
 func (p *phaseRun) failure(end int, err error) error {
 	kept := p.ended
-	if !p.engine.Transactions() {
+	if !p.engine.Transactions() { // every statement that is done stays
 		kept = min(p.done, end)
 	}
-	outcome := strings.Join(append([]string{p.outcome(countChanges(p.tasks[:kept]), p.done >= end)}, p.outcomes...), ", ")
-	if p.done >= end {
+	allDone := p.done >= end
+	outcome := strings.Join(append([]string{p.outcome(countChanges(p.tasks[:kept]), allDone)}, p.outcomes...), ", ")
+	if allDone {
 		return fmt.Errorf("sqlmigrate: phase %s, after %s: %w (%s)", p.name, p.lastOf(end), err, outcome)
 	}
 	t := p.tasks[p.done]
@@ -164,27 +166,28 @@ func (p *phaseRun) failure(end int, err error) error {
 		p.name, where, p.done+1, len(p.tasks), shortened(t.statement.SQL), err, outcome)
 }
 
-// outcome describes in words how much of the phase has been changed, for an error.
-// changed is the number of statements that are kept. all reports that err came after the
-// last statement of a transaction, in its COMMIT. On PostgreSQL, the client then cannot
-// know whether the COMMIT succeeded, because the answer may have been lost.
-func (p *phaseRun) outcome(changed int, all bool) string {
+// outcome returns a text for an error about how much of the phase has been changed. changed
+// is the number of statements whose changes the database has kept. allDone reports that the
+// error came after the last statement of a transaction, for example in its COMMIT. On
+// PostgreSQL, the client then cannot know whether the COMMIT succeeded, because the answer
+// may have been lost.
+func (p *phaseRun) outcome(changed int, allDone bool) string {
 	outcome := "nothing of this phase has been changed"
 	switch {
 	case !p.engine.Transactions() && changed == 0:
 		return "no statement of this phase has been carried out"
-	case !p.engine.Transactions() && all:
+	case !p.engine.Transactions() && allDone:
 		return "all statements of this phase have been carried out"
 	case changed > 0:
 		outcome = engine.Count(changed, "statement") + " of this phase applied and kept: fix the cause and run the same plan again to resume"
 	}
-	if all && p.dialect == "postgres" {
+	if allDone && p.dialect == "postgres" {
 		outcome += ", or all of it if the connection was lost: inspect again"
 	}
 	return outcome
 }
 
-// lastOf returns the name of the last statement before end, in words.
+// lastOf returns words for the last statement before end, for example "statement 3 of 5".
 func (p *phaseRun) lastOf(end int) string {
 	if end == len(p.tasks) {
 		return "its last statement"
@@ -195,7 +198,7 @@ func (p *phaseRun) lastOf(end int) string {
 // longStatement is the largest length of a statement in an error.
 const longStatement = 160
 
-// shortened returns a statement on one line of at most longStatement characters.
+// shortened returns a statement on one line, cut after longStatement characters.
 func shortened(sql string) string {
 	runes := []rune(strings.Join(strings.Fields(sql), " "))
 	if len(runes) <= longStatement {

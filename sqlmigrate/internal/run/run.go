@@ -19,12 +19,12 @@ import (
 
 // A Work is a plan, or some phases of a plan, to apply or revert.
 type Work struct {
-	Dialect string
-	Engine  engine.Engine
-	Phases  []plan.Phase
-	Left    []plan.Phase // the phases of the plan that the caller excluded
-	Omitted []plan.Omission
-	Trial   engine.Trial // the trial of the tables after the last phase; without tables, it is not run
+	Dialect  string // GORM's name of the database: sqlite, mysql or postgres
+	Engine   engine.Engine
+	Phases   []plan.Phase    // the phases to apply or revert
+	Excluded []plan.Phase    // the phases of the plan that the caller excluded
+	Omitted  []plan.Omission // the work that Phases leave undone
+	Trial    engine.Trial    // the trial of the tables after the last phase; without tables, it is not run
 }
 
 // ErrOrder returns an error if the caller has excluded a phase that must come first:
@@ -35,25 +35,28 @@ type Work struct {
 //     a CHECK of a column whose keys they assign.
 func (w Work) ErrOrder() error { return errors.Join(w.errDetach(), w.errGuard()) }
 
-// errDetach returns the error of ErrOrder for phase detach without phase widen.
+// errDetach returns the error of ErrOrder if phase detach is included and phase widen is
+// excluded.
 func (w Work) errDetach() error {
-	narrow := tablesIn(w.Left, plan.Widen)
+	narrow := tablesIn(w.Excluded, plan.Widen) // the tables that would stay narrow
 	if len(narrow) == 0 || len(tablesIn(w.Phases, plan.Detach)) == 0 {
 		return nil
 	}
 	return fmt.Errorf("sqlmigrate: phase detach is blocked by phase widen: table %s: no program could insert, because the database would no longer assign keys, and the columns are too narrow for Snowflake IDs: apply phase widen before or with it", narrow[0])
 }
 
-// errGuard returns the error of ErrOrder for phase guard without phase detach.
+// errGuard returns the error of ErrOrder if, on MySQL or MariaDB, phase guard is included
+// and phase detach of one of its tables is excluded.
 func (w Work) errGuard() error {
-	detach, guard := tablesIn(w.Left, plan.Detach), tablesIn(w.Phases, plan.Guard)
+	detach, guard := tablesIn(w.Excluded, plan.Detach), tablesIn(w.Phases, plan.Guard)
 	if w.Dialect != "mysql" || !slices.ContainsFunc(guard, func(table plan.TableName) bool { return slices.Contains(detach, table) }) {
 		return nil
 	}
 	return errors.New("sqlmigrate: phase guard is blocked by phase detach: MySQL and MariaDB have no CHECK of a column whose keys they assign: apply phase detach before or with it")
 }
 
-// tablesIn returns the tables of all steps of a phase.
+// tablesIn returns the tables of all steps of the phase with that name, or nil if phases
+// does not have it.
 func tablesIn(phases []plan.Phase, name plan.PhaseName) (tables []plan.TableName) {
 	for _, phase := range phases {
 		for _, step := range phase.Steps {
@@ -71,15 +74,15 @@ type planRun struct {
 	Work
 }
 
-// begin returns a run of w on conn.
+// begin returns a run of w on conn. It does not change the database.
 func (w Work) begin(ctx context.Context, conn *sql.Conn, c Config) *planRun {
 	return &planRun{session{ctx: ctx, conn: conn, engine: w.Engine, dialect: w.Dialect, config: c, begun: time.Now()}, w}
 }
 
-// Apply runs the phases in their order. If none was excluded, it then inserts Snowflake IDs
-// into copies of the tables, to find tables that reject them. An error that wraps
-// [ErrIncomplete] means that all phases were applied, but work was left out, or that this
-// trial failed or found a rejection.
+// Apply runs the phases in their order. If the caller has excluded no phase, it then inserts
+// Snowflake IDs into copies of the tables, to find tables that reject them. An error that
+// wraps [ErrIncomplete] means that all phases were applied, but work was left out, or that
+// this trial failed or found a rejection.
 func (w Work) Apply(ctx context.Context, conn *sql.Conn, c Config) error {
 	r := w.begin(ctx, conn, c)
 	if err := r.checkOrder(); err != nil {
@@ -100,15 +103,18 @@ func (r *planRun) checkOrder() error {
 	return errors.Join(r.unlessApplied(plan.Widen, r.errDetach()), r.unlessApplied(plan.Detach, r.errGuard()))
 }
 
-// unlessApplied returns blocked, which is the error about the excluded phase name, if an
-// ALTER TABLE of this phase has not been applied, as its Unless query shows. A statement
-// without such a query shows nothing.
+// unlessApplied returns blocked, the error because the phase with this name is excluded,
+// unless an earlier call has applied the phase. To find out, it asks the database by the
+// Unless query of each ALTER TABLE of the phase, which returns true if the statement has
+// been applied. blocked may be nil.
 func (r *planRun) unlessApplied(name plan.PhaseName, blocked error) error {
 	if blocked == nil {
 		return nil
 	}
-	for _, phase := range r.Left {
+	for _, phase := range r.Excluded {
 		for _, t := range slices.Concat(engine.Converted(Transactions(&phase), Transaction.upTasks)...) {
+			// Other statements lock, check or prepare, so they do not show whether the phase
+			// has been applied.
 			if phase.Name != name || !strings.HasPrefix(t.statement.SQL, "ALTER TABLE ") || t.statement.Unless == "" {
 				continue
 			}
@@ -130,12 +136,12 @@ var ErrIncomplete = errors.New("sqlmigrate: the plan has been carried out, but")
 // excluded, because the tables cannot accept Snowflake IDs before all phases are applied.
 func (r *planRun) complete() error {
 	omissions := r.Omitted
-	if len(r.Trial.Tables) > 0 && len(r.Phases) > 0 && len(r.Left) == 0 {
+	if len(r.Trial.Tables) > 0 && len(r.Phases) > 0 && len(r.Excluded) == 0 {
 		tried, err := r.Engine.Try(r.ctx, r.conn, r.Trial)
 		if err != nil {
 			return fmt.Errorf("%w its tables could not be tried: %w", ErrIncomplete, err)
 		}
-		for _, b := range tried.Blockers {
+		for _, b := range tried.Blockers { // of no phase, so that the error names none
 			tried.Omitted = append(tried.Omitted, plan.Omission{Blocker: b})
 		}
 		for _, o := range tried.Omitted {

@@ -16,8 +16,9 @@ type task struct {
 }
 
 // A Transaction holds the tasks of successive steps that run in one transaction, if the
-// database has transactions for them. check has the queries that fail if the steps cannot
-// be taken back, and down the statements that take them back.
+// database has transactions for them. up has the statements that apply the steps, check the
+// queries that fail if the steps cannot be taken back, and down the statements that take them
+// back.
 type Transaction struct{ up, check, down []task }
 
 // Transactions returns the transactions of a phase, in order. Successive steps with the
@@ -31,6 +32,7 @@ func Transactions(p *plan.Phase) []Transaction {
 		t := &found[len(found)-1]
 		t.up = append(t.up, tasksFor(step.Table, step.Text, step.Up)...)
 		t.check = append(t.check, tasksForChecks(step.Check)...)
+		// The last step is taken back first.
 		t.down = slices.Concat(tasksFor(step.Table, "take back: "+step.Text, step.Down), t.down)
 	}
 	if len(found) > 0 { // the last transaction is taken back first, so the checks of the phase precede all other work
@@ -69,7 +71,7 @@ func backwards(p *plan.Phase) []Transaction {
 	return found
 }
 
-// tasksFor returns a task for each statement of a step.
+// tasksFor returns a task for each statement of a step, which has this table and text.
 func tasksFor(table plan.TableName, text string, statements []plan.Statement) []task {
 	return engine.Converted(statements, func(s plan.Statement) task { return task{table, text, s} })
 }
@@ -89,7 +91,7 @@ func statementsOf(tasks []task) []plan.Statement {
 func countChanges(tasks []task) int {
 	n := 0
 	for _, t := range tasks {
-		if t.table.Name != "" {
+		if t.table.Name != "" { // a check has no table
 			n++
 		}
 	}

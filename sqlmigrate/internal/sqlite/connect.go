@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// choose marks the keys of the requested tables as moved. It reports the tables whose key
-// it cannot choose.
+// choose marks the keys of the wanted tables as moved, which means that the plan lets them
+// hold Snowflake IDs. It reports the tables whose key it cannot choose.
 func (s *schema) choose(wanted []plan.TableName) (found engine.Findings, err error) {
 	var shadows []string
 	for _, name := range wanted {
@@ -23,7 +23,7 @@ func (s *schema) choose(wanted []plan.TableName) (found engine.Findings, err err
 			found.Block(t.tableName(), "virtual table "+t.Name, "its keys are its module's", "leave the table out")
 			continue
 		}
-		if t.shadow { // must not get a trigger, see shadowsSQL
+		if t.shadow { // with a guard, SQLite would crash at the next write to its virtual table
 			shadows = append(shadows, t.Name)
 			continue
 		}
@@ -31,7 +31,9 @@ func (s *schema) choose(wanted []plan.TableName) (found engine.Findings, err err
 		if len(keys) == 0 {
 			found.Block(t.tableName(), "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
 		}
-		// Of a key of several columns, only a single integer column can be the ID.
+		// If several columns of a key are integers, it is unknown which of them is the ID.
+		// connect still marks those that refer to a moved key. If a single column is an
+		// integer, it is the ID. If no column is, blockKey reports the key.
 		if integers := slices.DeleteFunc(slices.Clone(keys), func(c *column) bool { return !c.isInteger() }); len(integers) > 1 {
 			found.Note(engine.CompositeNote, t.Name, len(keys))
 			continue
@@ -71,22 +73,22 @@ func (s *schema) connect() []*table {
 	return affected
 }
 
-// measure reads the number of rows, the range of the key, and the number of keys that are
-// not integers. If the key is the rowid, all its values are integers; other columns of
-// SQLite can hold values of any type. r keeps the first error.
+// measure reads the number of rows, the largest and the smallest integer key, and the
+// number of keys that are not integers, because a column of SQLite can hold values of any
+// type. Only the rowid holds integers alone, so its query needs no conditions. If no
+// column of the primary key is moved, measure reads only the number of rows. r keeps the
+// first error.
 func (t *table) measure(ctx context.Context, r *reader) {
 	name := "main." + quote(t.Name)
 	query := "SELECT count(*), NULL, NULL, 0 FROM " + name
 	if c := t.key(); c != nil {
 		column := quote(c.Name)
-		// integers ends the subqueries for the largest and the smallest integer key.
-		integers := fmt.Sprintf(" FROM %s WHERE typeof(%s) = 'integer')", name, column)
-		// odd counts the keys that are not integers.
-		odd := fmt.Sprintf("(SELECT count(*) FROM %s WHERE typeof(%s) <> 'integer')", name, column)
+		fromIntegers := fmt.Sprintf(" FROM %s WHERE typeof(%s) = 'integer'", name, column)
+		nonIntegers := fmt.Sprintf("(SELECT count(*) FROM %s WHERE typeof(%s) <> 'integer')", name, column)
 		if t.keyIsRowid() {
-			integers, odd = " FROM "+name+")", "0"
+			fromIntegers, nonIntegers = " FROM "+name, "0"
 		}
-		query = fmt.Sprintf("SELECT count(*), (SELECT max(%[1]s)%[2]s, (SELECT min(%[1]s)%[2]s, %[3]s FROM %[4]s", column, integers, odd, name)
+		query = fmt.Sprintf("SELECT count(*), (SELECT max(%[1]s)%[2]s), (SELECT min(%[1]s)%[2]s), %[3]s FROM %[4]s", column, fromIntegers, nonIntegers, name)
 	}
 	t.measures = readOne[measures](ctx, r, query)
 }

@@ -15,31 +15,35 @@ import (
 // writerLock describes the lock that each step takes.
 const writerLock = "the database's only writer lock, until the end of the transaction; readers continue in WAL mode, and wait for the commit in others"
 
-// plan returns the tables, the phases and the findings of a plan for the affected tables.
-// Phase detach applies to keys with AUTOINCREMENT, and phase guard to all keys that need
-// a guard. If want.Park is true, phase park replaces both. It moves the counters out of
-// the range of IDs, and SQLite goes on assigning keys.
+// plan returns the tables, the phases and the findings of a plan for the affected tables,
+// which are those with moved columns. found has the findings so far. Phase detach removes
+// AUTOINCREMENT, and phase guard creates a trigger for each key that needs it, by which
+// the table rejects rows without a key. If want.Park is true, phase park replaces both. It
+// sets the counters of AUTOINCREMENT so high that they assign no IDs of generators, and
+// SQLite goes on assigning keys.
 func (s *schema) plan(affected []*table, want engine.Request, found engine.Findings) *engine.Result {
 	result := &engine.Result{Findings: found}
 	detach, guard, park := plan.Phase{Name: plan.Detach}, plan.Phase{Name: plan.Guard}, plan.Phase{Name: plan.Park}
+	// Each table has at most one step in each phase. The phases without steps are left out
+	// at the end.
 	for _, t := range affected {
 		result.Tables = append(result.Tables, t.planTable())
 		c := t.key()
-		if c == nil {
+		if c == nil { // the table only refers to moved keys, so these phases do not concern it
 			continue
 		}
 		result.Add(t.blockKey(c, want))
 		needsGuard, guardFindings := s.needsGuard(t, c)
 		switch {
-		// A counter at the limit or above is parked already.
+		// The counter is below the limit, so it is not parked yet.
 		case want.Park && t.autoincrement && t.sequence.Int64 < want.Place.Limit.Int64():
 			park.Steps = append(park.Steps, t.park(want))
 			park.Check = append(park.Check, t.detachCheck(c, want.Issued)...)
-		// SQLite itself assigns such a key, but without a counter.
+		// SQLite assigns such a key as the largest key plus 1, so there is no counter.
 		case want.Park && !t.autoincrement && needsGuard && t.keyIsRowid():
 			guardFindings.Block(t.tableName(), "column "+c.Name, "without AUTOINCREMENT, SQLite continues from the largest key, and has no counter to park",
 				"create the table again with AUTOINCREMENT, or detach and guard it, once no program inserts without a key")
-		case want.Park: // there is no counter to park, or it is parked
+		case want.Park: // the counter is parked already, or SQLite does not assign the key
 		case t.autoincrement:
 			detach.Steps = append(detach.Steps, t.detach())
 			detach.Check = append(detach.Check, t.detachCheck(c, want.Issued)...)
@@ -110,9 +114,10 @@ func (t *table) blockKey(c *column, want engine.Request) (found engine.Findings)
 	return found
 }
 
-// noteCascades adds a note on AutoMigrate, because many users run it next. When it rebuilds
-// a table, it can delete rows of other tables by a cascade, and the trigger of phase guard
-// is dropped with the former table.
+// noteCascades returns a note on GORM's AutoMigrate, because many users run it next. To
+// add a constraint, AutoMigrate drops the table and creates it again. That deletes the
+// rows of other tables that refer to it by ON DELETE CASCADE, and drops the trigger of
+// phase guard. The note names the tables with moved keys to which such rows refer.
 func (s *schema) noteCascades() (found engine.Findings) {
 	parents := map[string]bool{}
 	for _, e := range s.edges {
@@ -127,7 +132,8 @@ func (s *schema) noteCascades() (found engine.Findings) {
 	return found
 }
 
-// detach returns the step that removes AUTOINCREMENT.
+// detach returns the step that removes AUTOINCREMENT from the table's SQL text in the
+// catalog. The way back restores the text, and the counter if SQLite has removed it.
 func (t *table) detach() plan.Step {
 	down := rewrite(t.Name, t.withoutAuto, t.Text)
 	if t.sequence.Valid {
@@ -146,27 +152,31 @@ func (t *table) detach() plan.Step {
 	}
 }
 
-// detachCheck returns statements that fail if the table holds keys of limit or more. Such
-// a key is a Snowflake ID. If AUTOINCREMENT came back, it would continue after this ID,
-// and assign IDs that a generator issues too.
+// detachCheck returns statements that fail if column c holds keys of limit or more, which
+// are Snowflake IDs. They run before the way back of phase detach or park. With such a key,
+// AUTOINCREMENT would continue after the largest ID, and assign IDs that a generator
+// issues too.
 func (t *table) detachCheck(c *column, limit int64) []plan.Statement {
 	return failUnless(
 		fmt.Sprintf("NOT EXISTS (SELECT 1 FROM main.%s WHERE %s >= %d)", quote(t.Name), quote(c.Name), limit),
 		fmt.Sprintf("table %s has Snowflake IDs, from which AUTOINCREMENT would continue: want all below %d", t.Name, limit))
 }
 
-// park returns the step that sets the counter so high that it assigns no number that a
-// generator issues.
+// park returns the step that sets the counter of AUTOINCREMENT so high that it assigns no
+// number that a generator issues in the next years. The way back restores its value.
 func (t *table) park(want engine.Request) plan.Step {
 	return want.ParkStep(t.tableName(), writerLock, types.ID(t.sequence.Int64), func(to types.ID) []plan.Statement {
 		return engine.Statements("", parking.SQLite("main.", literal(t.Name), to)...)
 	})
 }
 
-// needsGuard reports whether the key needs a guard, which is a trigger that rejects rows
-// without a positive key, and does not have it yet. A key that refers to another key does
-// not need a guard, because the table of that key has it. Keys of several columns get no
-// guard. If a guard would not be sufficient, needsGuard also returns findings.
+// needsGuard reports whether the table of key c needs a guard and does not have it yet. A
+// guard is a trigger that rejects rows without a positive key. A key that refers to another
+// key does not need it, because the table of that key has a guard. Keys of several columns
+// get no guard.
+//
+// needsGuard also returns an omission if a present key is not positive, and a blocker if
+// another trigger has the name of the guard.
 func (s *schema) needsGuard(t *table, c *column) (needs bool, found engine.Findings) {
 	if len(t.keys()) != 1 || c.enforced || slices.ContainsFunc(c.refers, func(to *column) bool { return to != c }) {
 		return false, found
@@ -175,14 +185,16 @@ func (s *schema) needsGuard(t *table, c *column) (needs bool, found engine.Findi
 		found.NotPositive(t.tableName(), c.Name, t.Smallest.Int64, "the trigger checks new rows only")
 	}
 	trigger, exists := s.triggers[fold(sqliteguard.Name(t.Name))]
-	// The catalog has the text of a trigger without IF NOT EXISTS and without the schema.
+	// Compare with the statement without IF NOT EXISTS and without the schema, because
+	// SQLite stores the text of a trigger in this form.
 	if exists && trigger.Text != sqliteguard.Create("", t.Name, c.Name) {
 		found.Block(t.tableName(), "trigger "+trigger.Name, "it has the name of the guard and another text", "drop or rename it")
 	}
 	return !exists, found
 }
 
-// guard returns the step that creates the guard.
+// guard returns the step that creates the guard, which is a trigger that rejects rows in
+// which the key c is missing or not positive.
 func (t *table) guard(c *column) plan.Step {
 	return plan.Step{
 		Table: t.tableName(),

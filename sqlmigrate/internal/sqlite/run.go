@@ -11,10 +11,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Run implements [engine.Engine]. It sets busy_timeout, which limits the wait for locks,
-// and restores it at the end. The statements are one transaction, which takes the writer
-// lock first, because a transaction that has read something gets an error instead of
-// waiting for the writer lock.
+// Run implements [engine.Engine]. It runs the statements in one transaction. It sets
+// busy_timeout, which limits the wait for locks, and restores it at the end. The
+// transaction takes the writer lock at its beginning (BEGIN IMMEDIATE), because SQLite
+// does not let a transaction that has already read wait for this lock, but returns an
+// error.
 func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Statement, s engine.Settings, done func(plan.Statement)) (err error) {
 	restore := func() error { return nil }
 	if s.LockTimeout > 0 {
@@ -50,15 +51,15 @@ func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Stateme
 	return nil
 }
 
-// rollback ends the transaction, and turns off writable_schema, which a rollback does not
-// turn off.
+// rollback rolls the transaction back, and turns off writable_schema. The statements of
+// rewrite turn this pragma on, and a rollback does not turn it off.
 func rollback(ctx context.Context, conn *sql.Conn) error {
 	return errors.Join(endTransaction(ctx, conn), runToEnd(ctx, conn, "PRAGMA writable_schema = RESET"))
 }
 
-// endTransaction rolls the transaction back. It returns nil if an error has already ended
-// the transaction. If the rollback fails, it closes the connection, because a connection
-// must not return to its pool within a transaction.
+// endTransaction rolls the transaction back. If SQLite has already ended the transaction
+// because of an error, endTransaction returns nil. If the rollback fails, it closes the
+// connection, because a connection must not return to its pool within a transaction.
 func endTransaction(ctx context.Context, conn *sql.Conn) error {
 	err := runToEnd(ctx, conn, "ROLLBACK")
 	if err != nil && strings.Contains(err.Error(), "no transaction is active") {
@@ -78,7 +79,8 @@ func runToEnd(ctx context.Context, conn *sql.Conn, statement string) error {
 	return nil
 }
 
-// setPragma sets a pragma, and returns a function that restores its value.
+// setPragma sets a setting of the connection, such as busy_timeout, and returns a function
+// that restores its previous value.
 func setPragma(ctx context.Context, conn *sql.Conn, name string, value int64) (restore func() error, err error) {
 	var before int64
 	if err := conn.QueryRowContext(ctx, "PRAGMA "+name).Scan(&before); err != nil {

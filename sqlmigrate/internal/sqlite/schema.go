@@ -23,13 +23,14 @@ type schema struct {
 	edges           []edge
 }
 
-// A table is a table of the schema, with what an inspection reads about it.
+// A table is a table of the schema, with its columns and the values that Inspect reads
+// from it.
 type table struct {
 	object
 
-	shadow        bool   // whether a virtual table stores its rows in it
-	withoutAuto   string // the SQL text without AUTOINCREMENT
-	autoincrement bool   // whether it has AUTOINCREMENT
+	shadow        bool   // whether a virtual table, for example of FTS5, stores its rows in it
+	withoutAuto   string // the CREATE TABLE text (Text) without AUTOINCREMENT
+	autoincrement bool   // whether the text has AUTOINCREMENT
 	columns       []*column
 	keyIndex      bool // whether the primary key has an index, so that it is not the rowid
 	rowidAndIndex bool // whether it has a rowid in addition to such an index
@@ -41,8 +42,8 @@ type table struct {
 // tableName returns the name without a schema, because all tables are in main.
 func (t *table) tableName() plan.TableName { return plan.TableName{Name: t.Name} }
 
-// measures are the results of the query in (*table).measure. Largest and Smallest are the
-// largest and the smallest integer key.
+// measures are the facts that the method measure of a table reads from its rows. Largest
+// and Smallest are the largest and the smallest integer key.
 type measures struct {
 	Rows        int64
 	Largest     sql.NullInt64
@@ -50,7 +51,8 @@ type measures struct {
 	NonIntegers int64 // number of keys that are not integers
 }
 
-// A column is a column of a table. The fields without a tag are those of columnsSQL.
+// A column is a column of a table. A row of columnsSQL is scanned into the fields without
+// a tag.
 type column struct {
 	Table, Name, Type string
 	Key               int // position in the primary key, from 1 on; 0 if it is not part of it
@@ -58,7 +60,7 @@ type column struct {
 	table    *table    `row:"-"`
 	refers   []*column `row:"-"` // the columns to which it refers
 	enforced bool      `row:"-"` // whether a foreign key to another column ensures that its values are keys
-	moved    bool      `row:"-"` // whether it is one of the keys of the plan, or refers to one
+	moved    bool      `row:"-"` // whether it holds keys of the plan, its own or those to which it refers
 }
 
 // An edge is a reference from a column to another column.
@@ -80,6 +82,8 @@ func (o object) isVirtual() bool { return strings.HasPrefix(o.Text, "CREATE VIRT
 func (o object) isGuard() bool { return fold(o.Name) == fold(sqliteguard.Name(o.Table)) }
 
 const (
+	// objectsSQL returns the tables, indexes, views and triggers with their CREATE
+	// statements. It excludes automatic indexes, which have no statement.
 	objectsSQL = `SELECT type, name, tbl_name, sql FROM main.sqlite_master WHERE sql IS NOT NULL`
 
 	// ordinaryTable is a condition that excludes virtual tables. To read their columns,
@@ -100,19 +104,20 @@ const (
 	keyIndexesSQL = `SELECT t.name, EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name, 'main') x WHERE x.cid = -1)
 FROM main.sqlite_master t JOIN pragma_index_list(t.name, 'main') i WHERE ` + ordinaryTable + ` AND i.origin = 'pk'`
 
-	// foreignKeysSQL returns the columns of all foreign keys.
+	// foreignKeysSQL returns a row for each column of each foreign key. In it, seq counts
+	// the columns of the foreign key from 0 on.
 	foreignKeysSQL = `SELECT t.name, k.seq, k."table", k."from", k."to", k.on_delete
 FROM main.sqlite_master t JOIN pragma_foreign_key_list(t.name, 'main') k WHERE ` + ordinaryTable + ` ORDER BY k.id, k.seq`
 )
 
 // A reader sends queries, and for a trial also statements. It keeps the first error in
-// err, and sends nothing after it.
+// err, and sends nothing after it, so that callers can check err after several queries.
 type reader struct {
 	conn *sql.Conn
 	err  error
 }
 
-// read returns the rows of a query, or nothing after an error.
+// read returns the rows of a query. After an error, which r keeps, it returns nil.
 func read[T any](ctx context.Context, r *reader, query string, args ...any) (found []T) {
 	if r.err == nil {
 		if found, r.err = rows.Read[T](ctx, r.conn, query, args...); r.err != nil {
@@ -130,7 +135,8 @@ func readOne[T any](ctx context.Context, r *reader, query string, args ...any) (
 	return row
 }
 
-// readSchema reads the schema. After an error, which r stores, the schema is incomplete.
+// readSchema reads the tables with their columns, the views, the triggers and the foreign
+// keys of database main. After an error, which r keeps, the schema is incomplete.
 func readSchema(ctx context.Context, r *reader) *schema {
 	s := &schema{tables: map[string]*table{}, views: map[string]object{}, triggers: map[string]object{}}
 	for _, o := range read[object](ctx, r, objectsSQL) {
@@ -164,9 +170,9 @@ func readSchema(ctx context.Context, r *reader) *schema {
 	return s
 }
 
-// readForeignKeys adds an edge for each column of each foreign key, which enforces it. A
-// foreign key that names no column of its parent refers to the primary key, column by
-// column.
+// readForeignKeys adds an edge from each column of each foreign key to the column of the
+// parent. A foreign key that names no column of its parent refers to the columns of the
+// primary key, in their order.
 func (s *schema) readForeignKeys(ctx context.Context, r *reader) {
 	for _, k := range read[struct {
 		Child        string
@@ -176,7 +182,8 @@ func (s *schema) readForeignKeys(ctx context.Context, r *reader) {
 		OnDelete     string
 	}](ctx, r, foreignKeysSQL) {
 		parent := s.tables[fold(k.Parent)]
-		// Place counts from 0, and Key from 1.
+		// Place, the position in the foreign key, counts from 0, and Key, the position in
+		// the primary key, from 1.
 		to := parent.column(func(c *column) bool {
 			return k.To.Valid && fold(c.Name) == fold(k.To.String) || !k.To.Valid && c.Key == k.Place+1
 		})
@@ -201,10 +208,10 @@ func (s *schema) readSequences(ctx context.Context, r *reader) {
 	}
 }
 
-// addEdge adds an edge from a column to the column to which it refers. enforced means
-// that a foreign key enforces it, and cascades that the foreign key deletes the row with
-// its parent. addEdge ignores columns that do not exist, which are nil, and the columns
-// of shadow tables.
+// addEdge adds an edge from a column to the column to which it refers. enforced means that
+// a foreign key rejects values that are not in the other column, and cascades that it
+// deletes the row together with its parent. addEdge ignores columns that do not exist,
+// which are nil, and the columns of shadow tables, which are not moved.
 func (s *schema) addEdge(from, to *column, enforced, cascades bool) {
 	if from == nil || to == nil || from.table.shadow || to.table.shadow {
 		return
@@ -214,8 +221,9 @@ func (s *schema) addEdge(from, to *column, enforced, cascades bool) {
 	from.refers = engine.AppendNew(from.refers, to)
 }
 
-// addReferences adds the references that the caller of Inspect knows. It ignores the
-// columns of views, because they follow their tables.
+// addReferences adds edges for the references that the caller of Inspect knows, for which
+// there need not be a foreign key. It ignores the columns of views, because they show the
+// columns of tables.
 func (s *schema) addReferences(references []engine.Reference) error {
 	for _, r := range references {
 		if s.isView(r.Table) || s.isView(r.ToTable) {
@@ -252,8 +260,8 @@ func (s *schema) requestedTable(name plan.TableName) (*table, error) {
 	return t, nil
 }
 
-// column returns the first column for which is returns true, or nil. It also returns nil
-// if t is nil.
+// column returns the first column for which the function is returns true, or nil. It also
+// returns nil if t is nil, so that a foreign key to a missing table needs no check.
 func (t *table) column(is func(*column) bool) *column {
 	if t != nil {
 		for _, c := range t.columns {
@@ -270,8 +278,8 @@ func (t *table) columnNamed(name string) *column {
 	return t.column(func(c *column) bool { return fold(c.Name) == fold(name) })
 }
 
-// key returns the moved column of the primary key, or the first if there are several. It
-// returns nil if there is none.
+// key returns the moved column of the primary key, or the first if several of its columns
+// are moved. It returns nil if none of them is.
 func (t *table) key() *column {
 	return t.column(func(c *column) bool { return c.Key > 0 && c.moved })
 }
@@ -281,29 +289,31 @@ func (t *table) keys() []*column {
 	return slices.DeleteFunc(slices.Clone(t.columns), func(c *column) bool { return c.Key == 0 })
 }
 
-// keyIsRowid reports whether the primary key is the rowid, the number of each row, which
-// SQLite assigns if a row is inserted without it.
+// keyIsRowid reports whether the primary key is the rowid, the number by which SQLite
+// stores each row. SQLite assigns it if a row is inserted without it. This is so for a
+// single column of type INTEGER without an index of its own.
 func (t *table) keyIsRowid() bool {
 	keys := t.keys()
 	return len(keys) == 1 && !t.keyIndex && fold(keys[0].Type) == "integer"
 }
 
-// isInteger reports whether the type has the affinity INTEGER, by SQLite's rule.
+// isInteger reports whether the type has the affinity INTEGER, which by SQLite's rule is
+// every type that contains "int", such as bigint.
 func (c *column) isInteger() bool { return strings.Contains(fold(c.Type), "int") }
 
-// tokens returns the tokens of an SQL text.
+// tokens returns the words, names, strings and signs of an SQL text in SQLite's syntax.
 func tokens(text string) []sqltext.Token {
 	return sqltext.Scan(text, sqltext.Rules{Brackets: true, Backticks: true})
 }
 
-// isWord reports whether a token is the keyword.
+// isWord reports whether a token is the keyword, which is in lower case.
 func isWord(t sqltext.Token, keyword string) bool {
 	return t.Kind == sqltext.Word && fold(t.Text) == keyword
 }
 
-// withoutAutoincrement removes the keyword AUTOINCREMENT from the SQL text of a table,
-// and reports whether it was there. SQLite does not accept this word as a name without
-// quotes, so every unquoted occurrence is the keyword.
+// withoutAutoincrement returns the CREATE TABLE text of a table without the keyword
+// AUTOINCREMENT, and reports whether the text has it. SQLite does not accept this word as
+// a name without quotes, so every unquoted occurrence is the keyword.
 func withoutAutoincrement(text string) (string, bool) {
 	for _, token := range tokens(text) {
 		if isWord(token, "autoincrement") {

@@ -8,11 +8,12 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// quote quotes the name of a table or column.
+// quote returns the name of a table or column in double quotes.
 func quote(name string) string { return Engine{}.Quote(plan.TableName{Name: name}) }
 
-// literal returns an SQL literal on a single line. It composes line ends by char(10) and
-// char(13), because goose reads files by line, drops carriage returns, and interprets its
+// literal returns s as an SQL literal on a single line. A line end in s becomes a call of
+// replace: for the two lines a and b, it returns replace('a<0>b', '<0>', char(10)). It is
+// necessary because goose reads files by line, drops carriage returns, and interprets its
 // annotations even inside a literal.
 func literal(s string) string {
 	for _, character := range []struct{ text, sql string }{{"\n", "char(10)"}, {"\r", "char(13)"}} {
@@ -24,10 +25,11 @@ func literal(s string) string {
 	return "'" + escape(s) + "'"
 }
 
-// escape doubles the quotes in s.
+// escape doubles the single quotes in s.
 func escape(s string) string { return strings.ReplaceAll(s, "'", "''") }
 
-// unusedMark returns a text that does not occur in s.
+// unusedMark returns a text that does not occur in s, which is <0> or, if s contains that,
+// <1> and so on.
 func unusedMark(s string) string {
 	for n := 0; ; n++ {
 		if mark := fmt.Sprintf("<%d>", n); !strings.Contains(s, mark) {
@@ -50,9 +52,11 @@ func fold(name string) string {
 // requirementTable is the name of the temporary table of failUnless.
 const requirementTable = "_sqlmigrate_requirement"
 
-// failUnless returns statements that fail with message unless condition is true. They
-// insert the condition into a temporary table with a CHECK, whose name is the message,
-// because SQLite has no statement that raises an error outside of a trigger.
+// failUnless returns statements that fail with message unless condition, an SQL
+// expression, is true. SQLite has no statement that raises an error outside of a trigger.
+// Therefore the statements insert the result of condition into a temporary table with a
+// CHECK that rejects 0. The name of the CHECK is the message, because SQLite writes the
+// name into the error.
 func failUnless(condition, message string) []plan.Statement {
 	return engine.Statements("",
 		"DROP TABLE IF EXISTS temp."+requirementTable,
@@ -65,14 +69,16 @@ func failUnless(condition, message string) []plan.Statement {
 // oneLine returns s with each blank and line end replaced by a single blank.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// rewrite returns statements that replace the SQL text of a table in the catalog. They
-// succeed if the text is from or already to, and fail for any other text, because
-// somebody has then changed the table.
+// rewrite returns statements that replace the CREATE TABLE text of the table name in the
+// catalog, which is from, by the text to. They also succeed if the text is already to, so
+// that they can be repeated. They fail for any other text, because somebody has changed
+// the table since the inspection.
 //
-// They also create and drop a scratch table, because other connections read the catalog
-// again after that, but not after an UPDATE of the catalog. The scratch table has
-// AUTOINCREMENT, so that SQLite creates the table sqlite_sequence if it is missing.
-// VACUUM removes sqlite_sequence if no table has AUTOINCREMENT.
+// The statements also create and drop a scratch table. This makes other connections read
+// the catalog again, which an UPDATE of the catalog alone does not. The scratch table has
+// AUTOINCREMENT, so that SQLite creates the table sqlite_sequence, in which it keeps
+// counters, if it is missing. VACUUM removes sqlite_sequence if no table has
+// AUTOINCREMENT.
 func rewrite(name, from, to string) []plan.Statement {
 	condition := "type = 'table' AND name = " + literal(name) + " AND sql "
 	scratch := "main." + quote("_sqlmigrate_scratch")

@@ -11,9 +11,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Survey implements [engine.Engine]. It reads only the schema main. The only narrow
-// columns are those with affinity REAL, because they store a key as a float with 53 bits.
-// All other columns store 64 bits.
+// Survey implements [engine.Engine]. It returns the columns that are too narrow for a
+// Snowflake ID, and the facts by which package likely judges whether they hold keys. In
+// SQLite, these are only the columns with affinity REAL, which store a key as a float with
+// 53 bits. All other columns store 64 bits. Survey reads only the schema main.
 func (Engine) Survey(ctx context.Context, conn *sql.Conn, _ []string) (*engine.Survey, error) {
 	r := &reader{conn: conn}
 	main := readSchema(ctx, r)
@@ -40,8 +41,9 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, _ []string) (*engine.S
 	return s, r.err
 }
 
-// isReal reports whether a type has the affinity REAL, by the rules of SQLite, in which a
-// part such as INT decides before REAL.
+// isReal reports whether a type has the affinity REAL by the rules of SQLite, which decide
+// by parts of the type's name. Parts such as INT take precedence. For example, FLOATING
+// POINT contains INT, and has the affinity INTEGER.
 func isReal(typ string) bool {
 	contains := func(part string) bool { return strings.Contains(strings.ToUpper(typ), part) }
 	switch {
@@ -54,9 +56,9 @@ func isReal(typ string) bool {
 // sampleSize is the number of rows in a sample.
 const sampleSize = 1000
 
-// Sample implements [engine.Engine]. It reads the first rows of the table. It converts
-// the values to integers, because a text such as 1.0 would be read as the numbers 1 and
-// 0.
+// Sample implements [engine.Engine]. It returns the values of the columns in the first rows
+// of the table, as text. It converts the values to integers first, because package likely
+// reads all numbers in a text, so that 1.0 would be the numbers 1 and 0.
 func (e Engine) Sample(ctx context.Context, conn *sql.Conn, table plan.TableName, columns []engine.NarrowColumn) ([][]sql.NullString, error) {
 	values := make([]string, len(columns))
 	for i, c := range columns {

@@ -32,8 +32,9 @@ const (
 	mostRead = 1000
 )
 
-// Try implements [engine.Engine]. It copies the tables that may reject a key into a
-// database in memory, and runs the trial there.
+// Try implements [engine.Engine]. It creates empty copies of the tables that may reject a
+// key, in an attached database in memory, and inserts keys into them. Most tables of SQLite
+// accept every integer and need no copy.
 func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found engine.Findings, err error) {
 	r := &trial{reader: reader{conn: conn}, Trial: t, triggers: map[string][]string{}}
 	if r.choose(read[object](ctx, &r.reader, copiedObjectsSQL)); len(r.objects) == 0 { // all tables accept every integer
@@ -46,17 +47,20 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 	}
 	defer func() { err = errors.Join(err, restore()) }()
 	if err := r.open(ctx); err != nil || r.err != nil {
+		// If SQLite cannot attach the database, that is a note, and not an error.
 		found.NotTried(plan.TableName{}, err)
 		return found, r.err
 	}
 	defer func() { err = errors.Join(err, runToEnd(ctx, conn, closeCopies)) }()
 	found, err = t.Run(ctx, r, r.Trial.Tables)
+	// Remove the blockers that repeat the blocker of a trigger.
 	found.Blockers = slices.DeleteFunc(slices.Clone(found.Blockers), func(b plan.Blocker) bool { return r.isOfTrigger(b, found.Blockers) })
 	return found, err
 }
 
-// A trial is one call of Try. Its copies are in the attached database. After an error in
-// the reader, it sends no further statement.
+// A trial is one call of Try. It implements [engine.Copies]. The copies are in the attached
+// database. The field Tables of the engine.Trial has the tables with a copy. After an error
+// in the reader, a trial sends no further statement.
 type trial struct {
 	reader
 	engine.Trial
@@ -69,24 +73,25 @@ type trial struct {
 	filled         bool                      // whether the copies contain rows
 }
 
-// mayReject matches words in the text of a table or an index that may reject or change an
-// integer. If it matches too much, the table is copied without need, which takes as long
-// as reading it.
+// mayReject matches words in the CREATE text of a table or an index by which the table may
+// reject or change an integer, for example CHECK. If a match is a mistake, the trial only
+// takes longer.
 var mayReject = regexp.MustCompile(`(?i)\b(check|as|strict|collate|where)\b|real|floa|doub`) //nolint:misspell // SQLite's own words
 
-// choose selects the objects to copy from all objects. It leaves out tables that accept
-// every integer, as most tables of SQLite do, unless a view or a trigger mentions them. A
-// table is also copied if it has an index of an expression, which can fail. Such an index
-// has a second parenthesis.
+// choose stores in r the objects to copy, and the tables to try. all has the objects of the
+// database main that copiedObjectsSQL returns. choose leaves out the tables that accept
+// every integer, unless a view or a trigger mentions them. A table may reject an integer if
+// its text has a word of mayReject, or if it has an index of an expression, which can fail.
+// Such an index has a second parenthesis, as in ON t (abs(id)).
 func (r *trial) choose(all []object) {
-	needed := map[string]bool{}
+	needed := map[string]bool{} // the folded names of the tables to copy, among other words
 	for _, o := range all {
 		of := fold(o.Table)
 		switch {
-		case o.isGuard(): // it rejects no valid key, so it is no reason to copy its table
+		case o.isGuard(): // a guard rejects no valid key, so it is no reason to copy its table
 		case o.Kind == "table" || o.Kind == "index":
 			needed[of] = needed[of] || mayReject.MatchString(o.Text) || o.Kind == "index" && strings.Count(o.Text, "(") > 1
-		default:
+		default: // a view or a trigger
 			for _, token := range tokens(o.Text) { // each word may be the name of a table
 				needed[fold(token.Text)] = true
 			}
@@ -98,15 +103,16 @@ func (r *trial) choose(all []object) {
 			}
 		}
 	}
-	if len(r.triggers) > 0 { // only triggers insert rows without a key
+	// The guards are only needed to find triggers that insert rows without a key.
+	if len(r.triggers) > 0 {
 		all = append(all, r.guards()...)
 	}
 	r.objects = slices.DeleteFunc(all, func(o object) bool { return !o.isView() && !needed[fold(o.Table)] })
 	r.Trial.Tables = slices.DeleteFunc(slices.Clone(r.Trial.Tables), func(t plan.Table) bool { return !needed[fold(t.Name)] })
 }
 
-// guards returns the triggers that phase guard of the plan creates, so that the copies
-// have them too.
+// guards returns the triggers that phase guard of the plan creates, as objects to copy, so
+// that a copy rejects rows without a key as the table will after the move.
 func (r *trial) guards() (guards []object) {
 	for _, phase := range r.Phases {
 		for _, step := range phase.Steps {
@@ -120,7 +126,9 @@ func (r *trial) guards() (guards []object) {
 	return guards
 }
 
-// open attaches the database of the copies, and creates the copies.
+// open attaches the database of the copies, creates the copies and reads their columns. It
+// returns the error of SQLite if the database cannot be attached. It stores any other error
+// in the reader.
 func (r *trial) open(ctx context.Context) error {
 	if err := r.try(ctx, openCopies); err != nil || r.err != nil {
 		return err
@@ -136,8 +144,9 @@ func (r *trial) open(ctx context.Context) error {
 	return nil
 }
 
-// try runs a statement, and returns the error if it comes from SQLite. It stores any
-// other error in the reader.
+// try runs a statement. It returns an error of SQLite, which is a result of the trial, for
+// example that a row is rejected. It stores any other error in the reader, which ends the
+// trial, for example that the caller has canceled ctx.
 func (r *reader) try(ctx context.Context, statement string) error {
 	if r.err != nil {
 		return nil
@@ -146,8 +155,10 @@ func (r *reader) try(ctx context.Context, statement string) error {
 	return r.refusal(err)
 }
 
-// refusal returns err if it comes from SQLite, which it recognizes by the name of the
-// error's type, or is a timeout. It stores any other error in the reader.
+// refusal returns err if it comes from SQLite or is a timeout, because such an error is a
+// result of the trial. It stores any other error in the reader, and returns nil. It
+// recognizes an error of SQLite by the name of its type, such as *sqlite.Error, because
+// this package does not import the drivers.
 func (r *reader) refusal(err error) error {
 	// rows.Texts joins the errors of a query, of which the first is the cause.
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -175,12 +186,13 @@ const copiedObjectsSQL = objectsSQL + ` AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
   AND (type <> 'index' OR sql LIKE '%UNIQUE%' OR sql LIKE '%(%(%' OR sql LIKE '%WHERE%')
 ORDER BY type <> 'table', sql NOT LIKE 'CREATE VIRTUAL%', type = 'trigger', rowid`
 
-// copiedModules matches the virtual tables of SQLite's own modules. They create their
-// shadow tables themselves.
+// copiedModules matches the virtual tables that are copied, which are those of SQLite's own
+// modules. The copy of such a table creates its shadow tables itself.
 var copiedModules = regexp.MustCompile(`(?i)^CREATE VIRTUAL TABLE .*\bUSING\s+(fts[345]|rtree(_i32)?|geopoly)\b`)
 
-// copyAll creates the copies in one transaction. It stores the error of an object that
-// SQLite cannot copy in r.copyErrs.
+// copyAll creates the copies in one transaction. It runs the text of each object with the
+// schema of the copies before the name, for example CREATE TABLE snowflake_trial.orders. If
+// SQLite cannot create a copy, copyAll stores the error in r.copyErrs.
 func (r *trial) copyAll(ctx context.Context) {
 	r.fail(runToEnd(ctx, r.conn, "BEGIN"))
 	defer func() {
@@ -192,10 +204,10 @@ func (r *trial) copyAll(ctx context.Context) {
 		if o.isVirtual() && !copiedModules.MatchString(o.Text) {
 			continue
 		}
-		// SQLite writes the beginning of each text in upper case.
+		// SQLite stores each text with its beginning, such as CREATE TABLE, in upper case.
 		kind := strings.ToUpper(o.Kind) + " "
 		text := strings.Replace(o.Text, kind, kind+copySchema+".", 1)
-		if r.Moved {
+		if r.Moved { // the copies are as phase detach leaves the tables
 			text, _ = withoutAutoincrement(text)
 		}
 		if err := r.try(ctx, text); err != nil {
@@ -211,6 +223,7 @@ type copiedColumn struct {
 	Default           sql.NullString
 }
 
-// copiedSQL returns the columns of all copies, without generated columns.
+// copiedSQL returns the columns of all copies, without generated columns and the hidden
+// columns of virtual tables (hidden is not 0).
 const copiedSQL = `SELECT m.name, c.name, c.type, c."notnull" OR c.pk > 0, c.dflt_value
 FROM ` + copySchema + `.sqlite_master m JOIN pragma_table_xinfo(m.name, '` + copySchema + `') c WHERE m.type = 'table' AND c.hidden = 0 ORDER BY m.rowid, c.cid`

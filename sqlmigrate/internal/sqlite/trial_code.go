@@ -12,12 +12,14 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// guardedSQL returns whether the copies have a trigger with the name.
+// guardedSQL is true if the copies have a trigger with the name, which is that of a guard.
 const guardedSQL = `SELECT EXISTS (SELECT 1 FROM ` + copySchema + `.sqlite_master WHERE type = 'trigger' AND name = ? COLLATE NOCASE)`
 
-// Assigning implements [engine.Copies]. It inserts a row without a key into each table
-// that has a guard. If the row is accepted, a trigger has assigned the key. Without a
-// guard, SQLite would assign it.
+// Assigning implements [engine.Copies]. It returns the triggers that assign keys. To find
+// them, it inserts a row without a key into the copy of each table that has triggers for
+// INSERT and a guard. The guard rejects a row without a key, so if the row is accepted, a
+// trigger has assigned the key. A table without a guard cannot be tried, because SQLite
+// assigns the key there.
 func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err error) {
 	for i, t := range r.Trial.Tables {
 		triggers := r.triggers[fold(t.Name)]
@@ -27,7 +29,7 @@ func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err er
 		keys := map[string]types.ID{}
 		for _, c := range t.Columns {
 			if c.Key {
-				keys[c.Name] = 0
+				keys[c.Name] = 0 // NULL
 			}
 		}
 		if r.enter(ctx, engine.Row{Table: i, Keys: keys}) == nil {
@@ -37,9 +39,11 @@ func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err er
 	return found, r.err
 }
 
-// isOfTrigger reports whether b repeats a blocker of all. A trigger that inserts a row
-// without a key has a blocker of its own. The guard rejects its row too, so the table that
-// fires the trigger has b.
+// isOfTrigger reports whether b repeats another blocker in all. For example, a trigger on
+// orders inserts a row without a key into logs. Codes finds the trigger, for which all has
+// a blocker of table logs. The trial of orders fires the trigger too, and fails with the
+// message of the guard of logs, so that b says that orders rejects the key. Only the first
+// of the two is useful to users.
 func (r *trial) isOfTrigger(b plan.Blocker, all []plan.Blocker) bool {
 	for _, t := range r.Trial.Tables {
 		for _, c := range t.Columns {
@@ -54,9 +58,10 @@ func (r *trial) isOfTrigger(b plan.Blocker, all []plan.Blocker) bool {
 	return false
 }
 
-// Codes implements [engine.Copies]. Only triggers can insert rows in SQLite, and a write
-// fires them. Codes returns only inserts into tables with a guard, because an INSERT
-// without a key fails only there.
+// Codes implements [engine.Copies]. It returns the triggers with the INSERT statements in
+// their bodies, because SQLite has no other stored code. Code.Fires is true, because a
+// write fires a trigger. Codes returns only the INSERTs into tables with a guard, because
+// an INSERT without a key fails only there.
 func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	for _, o := range r.triggerObjects {
 		code := engine.Code{Object: "trigger " + o.Name + " on " + o.Table, Fires: true}

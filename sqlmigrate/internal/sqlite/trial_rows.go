@@ -14,8 +14,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Enter implements [engine.Copies]. It returns the error of each row, which enter inserts
-// and removes again.
+// Enter implements [engine.Copies]. It tries to insert each row into its copy, and returns
+// the errors, which are nil for rows that were accepted. No row stays in a copy.
 func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error, err error) {
 	for _, row := range rows {
 		refusals = append(refusals, r.enter(ctx, row))
@@ -24,8 +24,9 @@ func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error,
 }
 
 // enter inserts a row into its copy, checks that a row with its keys then exists, and
-// rolls back, so that rows do not conflict. If the row tries the present types, it first
-// drops the guards, which do not exist today.
+// rolls back, so that the rows of a trial do not conflict. It returns nil if the copy has
+// accepted the row, and otherwise the error of SQLite. With row.AsIs, it tries the table as
+// it is today, so it first drops the guards, which do not exist yet.
 func (r *trial) enter(ctx context.Context, row engine.Row) error {
 	t := r.Trial.Tables[row.Table]
 	if err := cmp.Or(r.err, r.copyErrs[fold(t.Name)]); err != nil {
@@ -36,7 +37,7 @@ func (r *trial) enter(ctx context.Context, row engine.Row) error {
 	r.fail(runToEnd(ctx, r.conn, "BEGIN"))
 	defer func() { r.fail(endTransaction(ctx, r.conn)) }()
 	if row.AsIs {
-		// A trigger of this table may write the other tables too.
+		// Drop the guards of all tables, because a trigger of this table may write to them.
 		for _, guarded := range r.Trial.Tables {
 			r.fail(r.try(ctx, "DROP TRIGGER IF EXISTS "+copySchema+"."+quote(sqliteguard.Name(guarded.Name))))
 		}
@@ -50,8 +51,8 @@ func (r *trial) enter(ctx context.Context, row engine.Row) error {
 	return nil
 }
 
-// findSQL returns a query whether a row with the keys exists. A key of 0 is not compared,
-// because a trigger may have assigned it.
+// findSQL returns a query that is true if the copy of t has a row with the keys. It does
+// not compare a key of 0, because that row was inserted without the key.
 func findSQL(t plan.Table, keys map[string]types.ID) string {
 	where := []string{"true"}
 	for name, key := range keys {
@@ -62,11 +63,14 @@ func findSQL(t plan.Table, keys map[string]types.ID) string {
 	return fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %s.%s WHERE %s)", copySchema, quote(t.Name), strings.Join(where, " AND "))
 }
 
-// insertSQL returns a statement that inserts a row. The columns without keys get their
-// values from a row of the original table, because these values satisfy its CHECKs, or
-// NULL in the second fill. A column for a key without an entry in row.Keys gets NULL. If
-// the table is empty, the LEFT JOIN still returns a row, and the required columns get
-// values that fit their types.
+// insertSQL returns a statement that inserts a row into the copy of t. The columns that
+// hold keys get those of row.Keys. The other columns get the values of the first row of
+// the original table, because these values satisfy its CHECKs, or NULL in the second fill.
+// If the original table is empty, the LEFT JOIN still returns a row, and the required
+// columns get values that fit their types. For table orders with key 7, it is
+//
+//	INSERT INTO snowflake_trial."orders" ("id", "note") SELECT 7, r."note"
+//	FROM (SELECT 1) LEFT JOIN (SELECT "id", "note" FROM main."orders" LIMIT 1) AS r
 func (r *trial) insertSQL(t plan.Table, row engine.Row) string {
 	var names, values []string
 	for _, c := range r.columns[fold(t.Name)] {
@@ -78,10 +82,11 @@ func (r *trial) insertSQL(t plan.Table, row engine.Row) string {
 		copySchema, quote(t.Name), list, strings.Join(values, ", "))
 }
 
-// valueSQL returns an expression for the value of a column: its key, NULL for a key of 0,
-// or a value from the original table, which it names r. If null is true, it is NULL for a
-// column without a key that is not required.
-func (c copiedColumn) valueSQL(null bool, keys map[string]types.ID) string {
+// valueSQL returns an SQL expression for the value of a column. It is the key in keys, or
+// NULL for a key of 0. For a column that is not in keys, it is the value in the row r of
+// the original table. If preferNull is true, it is NULL instead, unless the column is
+// required.
+func (c copiedColumn) valueSQL(preferNull bool, keys map[string]types.ID) string {
 	stored := "r." + quote(c.Name)
 	key, given := keys[c.Name]
 	switch {
@@ -91,13 +96,13 @@ func (c copiedColumn) valueSQL(null bool, keys map[string]types.ID) string {
 		return "NULL"
 	case c.Required:
 		return fmt.Sprintf("coalesce(%s, %s)", stored, cmp.Or(c.Default.String, valueOf(c.Type)))
-	case null:
+	case preferNull:
 		return "NULL"
 	}
 	return stored
 }
 
-// valueOf returns a value that fits the type of a column.
+// valueOf returns an SQL literal of a value that fits the type of a column.
 func valueOf(typ string) string {
 	switch has := func(part string) bool { return strings.Contains(fold(typ), part) }; {
 	case has("char"), has("clob"), has("text"):

@@ -12,10 +12,11 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Views implements [engine.Copies]. It ignores asIs, because a move in SQLite changes no
-// type. At a second call it creates the copies again, to remove the rows of the first
-// call. It does not use a transaction, which would keep the locks that reading the
-// original tables takes.
+// Views implements [engine.Copies]. It inserts a row with the key into each copy, reads
+// each view over the copies, and returns how many rows a view shows, or its error. It
+// ignores the last parameter (asIs), because a move in SQLite changes no type. At a second
+// call it creates the copies again, to remove the rows of the first call. It does not use a
+// transaction, because that would keep the locks that reading the original tables takes.
 func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (views []engine.Shown, err error) {
 	if r.filled && (r.try(ctx, closeCopies) != nil || r.open(ctx) != nil) {
 		return nil, errors.New("sqlmigrate: the copies for the trial cannot be created again")

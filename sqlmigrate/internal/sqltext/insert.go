@@ -5,17 +5,18 @@ import (
 	"strings"
 )
 
-// An Insert is a statement that inserts rows, or one of [Updates], which sets columns.
+// An Insert is a statement that inserts rows. [Updates] also returns an UPDATE in this
+// form, with the columns that it sets.
 type Insert struct {
-	Schema, Table string
+	Schema, Table string    // Schema is empty if the statement does not name it
 	Columns       []string  // nil if the statement has no list of columns
-	Values        [][]Token // the values of the first row; nil if a query provides the rows
+	Values        [][]Token // the tokens of each value of the first row; nil if a query provides the rows
 	Defaults      bool      // whether the statement is INSERT INTO t DEFAULT VALUES
 }
 
-// Inserts returns the statements in a body that insert rows. A body is the text of a
-// trigger or routine. Statements in its strings are included, because the body may
-// execute them.
+// Inserts returns the statements in a body that insert rows, which are INSERT, REPLACE and
+// MERGE. A body is the text of a trigger or routine. Statements in its strings are
+// included, because the body may execute them.
 func Inserts(body string, rules Rules) (found []Insert) {
 	tokens := Scan(body, rules)
 	p := insertParser{tokens: tokens}
@@ -24,14 +25,15 @@ func Inserts(body string, rules Rules) (found []Insert) {
 		case t.Kind == Text && strings.Contains(word, "insert"):
 			found = append(found, Inserts(t.Text, rules)...)
 		case t.Kind != Word:
-		// MERGE INTO t … INSERT (…) names its table once.
+		// In MERGE INTO t … INSERT (…), the table stands after MERGE INTO only, so keep it
+		// for the INSERT.
 		case word == "merge" && p.is(i+1, "into"):
 			p.at = i + 2
 			p.merged.Schema, p.merged.Table = p.name()
 		case word == "insert" && p.is(i+1, "(", "values", "default") && p.merged.Table != "":
 			p.at = i + 1
 			found = append(found, p.insert(p.merged))
-		// In INSERT OR REPLACE INTO, the statement begins with INSERT.
+		// The REPLACE of INSERT OR REPLACE INTO does not begin a statement.
 		case word == "insert", word == "replace" && p.is(i+1, "into") && (i == 0 || !p.is(i-1, "or")):
 			p.at = i + 1
 			if in, ok := p.into(); ok {
@@ -42,20 +44,24 @@ func Inserts(body string, rules Rules) (found []Insert) {
 	return found
 }
 
-// An insertParser parses the tokens of a body from position at on.
+// An insertParser parses the tokens of a body. Its methods begin at position at, and move
+// at behind the tokens that they have parsed.
 type insertParser struct {
 	tokens []Token
 	at     int
 	merged Insert // its table is the target of the last MERGE, for which an INSERT names no table
 }
 
-// is reports whether one of the words or signs is at position i.
+// is reports whether one of words, which are keywords in lower case or signs, is at
+// position i. A string is not a keyword.
 func (p *insertParser) is(i int, words ...string) bool {
 	return i < len(p.tokens) && p.tokens[i].Kind != Text && slices.Contains(words, strings.ToLower(p.tokens[i].Text))
 }
 
-// into parses the rest of an INSERT or REPLACE, after this word. It returns false if the
-// word is not a statement, for example in the head of a trigger, or a function.
+// into parses the rest of a statement after its first word INSERT or REPLACE. It returns
+// false if the word does not begin a statement. Then no name of a table follows, for
+// example in the head of a trigger (AFTER INSERT ON t) and in the function call
+// INSERT('abc', 1, 2, 'x').
 func (p *insertParser) into() (Insert, bool) {
 	if p.is(p.at, "or") { // skip OR REPLACE of SQLite
 		p.at += 2
@@ -63,8 +69,6 @@ func (p *insertParser) into() (Insert, bool) {
 	for p.is(p.at, "low_priority", "delayed", "high_priority", "ignore", "into") {
 		p.at++
 	}
-	// No name of a table follows, for example in AFTER INSERT ON t and in the function
-	// call INSERT('abc', 1, 2, 'x').
 	if p.at >= len(p.tokens) || p.tokens[p.at].Kind > Name || p.is(p.at, "on", "or", "to", "of", "then") {
 		return Insert{}, false
 	}
@@ -73,8 +77,8 @@ func (p *insertParser) into() (Insert, bool) {
 	return p.insert(in), true
 }
 
-// name parses the name of a table or column, with a schema or table before it if there is
-// one.
+// name parses the name of a table or column, and returns it with the name before its dot,
+// if there is one. For a column, schema is the name of the table.
 func (p *insertParser) name() (schema, name string) {
 	for p.at < len(p.tokens) && p.tokens[p.at].Kind <= Name {
 		schema, name = name, p.tokens[p.at].Text
@@ -86,13 +90,13 @@ func (p *insertParser) name() (schema, name string) {
 	return schema, name
 }
 
-// insert parses the columns and the values of the first row, and returns them with the
-// table of in.
+// insert parses an INSERT after the name of its table, which in has. It returns in with
+// the list of columns and the values of the first row.
 func (p *insertParser) insert(in Insert) Insert {
 	if p.is(p.at, "as") { // skip AS and the alias
 		p.at += 2
 	}
-	if p.is(p.at, "partition") {
+	if p.is(p.at, "partition") { // skip PARTITION (p0, p1)
 		p.at++
 		p.list()
 	}
@@ -119,14 +123,15 @@ func (p *insertParser) insert(in Insert) Insert {
 	return in
 }
 
-// list parses a list in parentheses, and returns the tokens of each item. It returns nil
-// if no list begins here.
+// list parses a list in parentheses, and returns the tokens of each item. For example, it
+// returns the items 1 and f(a, b) of (1, f(a, b)), because a comma within parentheses does
+// not separate items. It returns nil if no list begins at p.at.
 func (p *insertParser) list() (items [][]Token) {
 	if !p.is(p.at, "(") {
 		return nil
 	}
 	items = [][]Token{nil}
-	for depth := 0; p.at < len(p.tokens); p.at++ {
+	for depth := 0; p.at < len(p.tokens); p.at++ { // depth is the number of open parentheses
 		if p.is(p.at, ")") {
 			if depth--; depth == 0 {
 				p.at++
@@ -147,15 +152,16 @@ func (p *insertParser) list() (items [][]Token) {
 	return items
 }
 
-// assignments parses the assignments after SET, as in SET a = 1, b = 2, and returns the
-// columns and the tokens of each value.
+// assignments parses assignments such as SET a = 1, b = f(2, 3), beginning at SET, and
+// returns the columns and the tokens of each value. They end at a semicolon, or at a
+// keyword that follows them, such as WHERE.
 func (p *insertParser) assignments() (columns []string, values [][]Token) {
-	depth := 0
+	depth := 0 // number of open parentheses; a comma or keyword within them belongs to a value
 	for p.at++; p.at < len(p.tokens) && !p.is(p.at, ";"); p.at++ {
 		if depth == 0 {
 			if column, ok := p.assigned(); ok {
 				columns, values = append(columns, column), append(values, nil)
-				continue // skips the =
+				continue // p.at is at the =, which p.at++ skips
 			}
 			if p.is(p.at, "where", "order", "limit", "on") {
 				break
@@ -176,8 +182,9 @@ func (p *insertParser) assignments() (columns []string, values [][]Token) {
 	return columns, values
 }
 
-// assigned parses "column =" if an assignment begins at the present token, and reports
-// whether it does. If not, it does not move.
+// assigned parses the column of an assignment if p.at is at its beginning, after SET or a
+// comma, and reports whether it is. Afterwards, p.at is at the =. If there is no
+// assignment, p.at does not change.
 func (p *insertParser) assigned() (column string, ok bool) {
 	if !p.is(p.at-1, "set", ",") {
 		return "", false
@@ -191,9 +198,10 @@ func (p *insertParser) assigned() (column string, ok bool) {
 	return "", false
 }
 
-// Updates returns the UPDATE statements of a body. An Insert holds the table, the columns
-// that the statement sets, and their values. UPDATE in ON DUPLICATE KEY UPDATE, FOR
-// UPDATE and in the head of a trigger is not a statement.
+// Updates returns the UPDATE statements of a body, which is the text of a trigger or
+// routine. Each Insert holds the table, the columns that the statement sets, and their
+// values. The word UPDATE does not begin a statement in ON DUPLICATE KEY UPDATE, in FOR
+// UPDATE and in the head of a trigger.
 func Updates(body string, rules Rules) (found []Insert) {
 	p := insertParser{tokens: Scan(body, rules)}
 	for i, t := range p.tokens {
@@ -217,10 +225,12 @@ func Updates(body string, rules Rules) (found []Insert) {
 	return found
 }
 
-// Gives reports whether the statement gives a value to a column that holds a key.
-// DEFAULT, NULL and 0 do not count, because MySQL assigns a key for them. If the
-// statement has no list of columns, the key is assumed to be the first column of the
-// table. If a query provides the rows, the value is unknown, and Gives returns true.
+// Gives reports whether the statement gives a value to a column that holds a key. For
+// example, INSERT INTO t (id, name) VALUES (7, 'x') gives a value to id. The values
+// DEFAULT, NULL and 0 do not count, because MySQL assigns a key for them. If the statement
+// has no list of columns, the key is assumed to be the first column of the table. If a
+// query provides the rows, or the value is an expression, its result is unknown, and Gives
+// returns true.
 func (in Insert) Gives(column string) bool {
 	at := slices.IndexFunc(in.Columns, func(c string) bool { return strings.EqualFold(c, column) })
 	if in.Columns == nil {
@@ -231,15 +241,19 @@ func (in Insert) Gives(column string) bool {
 		return false
 	case in.Values == nil:
 		return true
-	case at >= len(in.Values) || len(in.Values[at]) != 1: // no value, or an expression, which is taken for a key
-		return at < len(in.Values)
+	case at >= len(in.Values): // fewer values than columns
+		return false
+	case len(in.Values[at]) != 1: // an expression
+		return true
 	}
 	return !slices.Contains([]string{"default", "null", "0"}, strings.ToLower(in.Values[at][0].Text))
 }
 
-// Targets returns the columns to which a statement of a trigger assigns NEW.column. If
-// column is a key, these columns must be wide enough for it. If the statement has no list
-// of columns, Targets returns their positions in the table instead, from 0 on.
+// Targets returns the columns into which a statement of a trigger writes NEW.column, for
+// example order_id for the statement INSERT INTO logs (order_id) VALUES (NEW.id) and the
+// column id. If column is a key, these columns must be wide enough for it. If the statement
+// has no list of columns, Targets returns as places the positions of these columns in their
+// table, from 0 on.
 func (in Insert) Targets(column string) (columns []string, places []int) {
 	for i, value := range in.Values { // NEW.column is three tokens
 		n := len(value)

@@ -10,7 +10,7 @@ import (
 )
 
 // Rules are the differences in the syntax of the databases. A field that is true adds the
-// rule in its comment.
+// rule in its comment. The zero value is the SQL standard.
 type Rules struct {
 	Backslash bool // a backslash escapes the next character in '…' and "…"
 	Hash      bool // # begins a comment, and -- only if a blank follows
@@ -22,7 +22,8 @@ type Rules struct {
 // A Kind is the kind of a [Token].
 type Kind int
 
-// The kinds of tokens.
+// The kinds of tokens. The first two can be the name of a table or column, so the parser
+// tests Kind <= Name for a name.
 const (
 	Word Kind = iota // a keyword, a number, or a name without quotes
 	Name             // a name between "…", `…` or […]
@@ -30,16 +31,17 @@ const (
 	Sign             // any other character, or one of ::, :=, <>, <=, >=, != and <=>
 )
 
-// A Token is the part text[Start:End] of a text. Text is its content without quotes, and
-// with doubled quotes replaced by single quotes.
+// A Token is the part text[Start:End] of a text. Text is its content without quotation
+// marks, and with one mark for each doubled mark, so that the Text of "a""b" is a"b.
 type Token struct {
 	Start, End int
 	Kind       Kind
 	Text       string
 }
 
-// Scan returns the tokens of a text without comments and blanks. A quote or comment
-// without an end continues to the end of the text.
+// Scan returns the tokens of an SQL text, without comments and blanks. For example,
+// a."b" <> 1 has the tokens a, ., b, <> and 1. A quote or comment without an end continues
+// to the end of the text.
 func Scan(text string, rules Rules) []Token {
 	var tokens []Token
 	for i := 0; i < len(text); {
@@ -54,9 +56,9 @@ func Scan(text string, rules Rules) []Token {
 	return tokens
 }
 
-// skip returns the end of the blank or comment at i, or i if there is neither. With Hash,
-// -- begins a comment only before a blank or at the end of the text, because MySQL reads
-// the -- in 5--1 as two minus signs.
+// skip returns the index after the blank or comment at i, or i if there is neither. With
+// the rule Hash, -- begins a comment only before a blank or at the end of the text, because
+// MySQL reads the -- in 5--1 as two minus signs.
 func (r Rules) skip(text string, i int) int {
 	rest := text[i:]
 	switch {
@@ -70,7 +72,8 @@ func (r Rules) skip(text string, i int) int {
 	return i
 }
 
-// commentEnd returns the index after the comment at the start of s.
+// commentEnd returns the index after the comment /* … */ at the start of s. With the rule
+// Nested, the comments within it must end before it does.
 func (r Rules) commentEnd(s string) int {
 	depth := 1 // number of comments that are open
 	for at := 2; at < len(s); {
@@ -99,7 +102,7 @@ func endOf(s, end string, start int) int {
 	return len(s)
 }
 
-// token returns the token that begins at i.
+// token returns the token that begins at i, which is not a blank or a comment.
 func (r Rules) token(text string, i int) Token {
 	switch c := text[i]; {
 	case c == '\'':
@@ -123,7 +126,8 @@ func (r Rules) token(text string, i int) Token {
 	return Token{i, end, Sign, text[i:end]}
 }
 
-// quoted returns the string or quoted name that begins at i.
+// quoted returns the string or quoted name that begins with a quotation mark at i. The mark
+// ends it, unless the mark is doubled or, with the rule Backslash, escaped.
 func (r Rules) quoted(text string, i int, kind Kind) Token {
 	var inner strings.Builder
 	quote, at := text[i], i+1
@@ -142,8 +146,8 @@ func (r Rules) quoted(text string, i int, kind Kind) Token {
 	return Token{i, at, kind, inner.String()}
 }
 
-// wordEnd returns the end of the keyword, number or unquoted name that begins at i, or i
-// if there is none. All characters outside of ASCII are part of a name.
+// wordEnd returns the index after the keyword, number or unquoted name that begins at i, or
+// i if there is none. All characters outside of ASCII are part of a name.
 func wordEnd(text string, i int) int {
 	end := strings.IndexFunc(text[i:], func(c rune) bool {
 		return c < utf8.RuneSelf && c != '_' && c != '$' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
@@ -154,13 +158,19 @@ func wordEnd(text string, i int) int {
 	return i + end
 }
 
-// Sets reports whether the body of a trigger sets one of the columns of NEW, or all of
-// NEW. It recognizes SET, the operator :=, a statement that begins with an assignment by
-// =, and a target of INTO. NEW.column in any other place is only read.
+// Sets reports whether the body of a trigger sets one of the columns of NEW, which is the
+// row that is about to be written, or the whole row. It recognizes the forms
+//
+//	SET NEW.id = 1
+//	NEW.id := 1
+//	NEW.id = 1            at the beginning of a statement
+//	SELECT 1 INTO NEW.id
+//
+// In any other place, NEW.id is only read.
 func Sets(body string, rules Rules, columns []string) bool {
 	tokens := slices.DeleteFunc(Scan(body, rules), func(t Token) bool { return t.Kind == Text })
-	// is reports whether token i is one of words. Before the first token it returns true,
-	// because an assignment can begin the body.
+	// is reports whether token i is one of words. For i = -1 it returns true, because an
+	// assignment can begin the body, as it can follow a ; or BEGIN.
 	is := func(i int, words ...string) bool {
 		return i < len(tokens) && (i < 0 || slices.Contains(words, strings.ToLower(tokens[i].Text)))
 	}
@@ -170,7 +180,7 @@ func Sets(body string, rules Rules, columns []string) bool {
 		if !is(i, "new") {
 			continue
 		}
-		end := i + 1
+		end := i + 1 // the token after NEW or NEW.column
 		if is(end, ".") {
 			if end+1 == len(tokens) || !slices.ContainsFunc(columns, func(c string) bool { return strings.EqualFold(c, tokens[end+1].Text) }) {
 				continue

@@ -15,23 +15,23 @@ import (
 // findings collects the blockers of an online move that Inspect has not found already.
 type findings struct{ engine.Findings }
 
-// recreateFix is the fix for an object that the move would not keep.
+// recreateFix is the fix of a blocker for an object that the move would not keep.
 const recreateFix = "drop it before, and create it again afterwards"
 
-// blockIf adds a blocker if found is true.
-func (f *findings) blockIf(found bool, t *table, object, reason, fix string) {
-	if found {
+// blockIf adds a blocker of table t if applies is true.
+func (f *findings) blockIf(applies bool, t *table, object, reason, fix string) {
+	if applies {
 		f.Block(t.Display, object, reason, fix)
 	}
 }
 
-// blockers returns the reasons why the tables cannot be moved. Many are objects that would
-// stay on the old column unnoticed, or that PostgreSQL creates again only under long
-// locks. The others are properties of the tables, rights that the role lacks, triggers and
-// rules that would disturb the copy, CHECKs and indexes that the server does not accept
-// for a bigint, and a lock table that is too small for the swap.
+// blockers returns the reasons why the tables in g cannot be moved. Many are objects that
+// would stay on the old column unnoticed, or that PostgreSQL creates again only under long
+// locks. Other reasons are properties of the tables, rights that the role lacks, triggers
+// and rules that would disturb the copy, CHECKs and indexes that the server does not accept
+// for a bigint, and a lock table of the server that is too small for the swap.
 func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
-	f, locks := findings{}, 0 // locks is a generous estimate of the locks that the swap takes
+	f, locks := findings{}, 0 // locks is a generous estimate of the locks that the swap takes in one transaction
 	for _, t := range g.all() {
 		for _, m := range t.members {
 			f.table(r, m)
@@ -44,7 +44,9 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 			locks += 3 * len(k.parts) * len(k.parent.root.members)
 		}
 	}
-	if locks > r.Locks/2 { // programs need the other half of the lock table, so the fix makes the table at least twice as large as the swap needs
+	// The swap may use half of the server's lock table, because programs need the other half.
+	// The fix makes the lock table at least twice as large as the swap needs.
+	if locks > r.Locks/2 {
 		f.Block(g.tables[0].Display, "table "+g.tables[0].Name, fmt.Sprintf("stage swap needs about %d locks, and the server's lock table is made for %d", locks, r.Locks),
 			fmt.Sprintf("multiply max_locks_per_transaction by %d, and restart the server", locks*2/r.Locks+1))
 	}
@@ -58,8 +60,8 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 		for _, i := range t.indexes {
 			f.index(t, i)
 		}
-		// The server refused to create the CHECKs and indexes in an empty copy, see
-		// readDefinitions.
+		// readDefinitions has tried to create the CHECKs and indexes for wide columns in an
+		// empty copy of the table, and the server has refused.
 		if t.refusal != nil {
 			fix := recreateFix
 			if pgsql.State(t.refusal) == pgsql.InsufficientPrivilege {
@@ -71,7 +73,8 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 			f.trigger(r, t, trigger)
 		}
 		for _, u := range t.uses {
-			// The move creates views, and the objects that are Recreated, again.
+			// The swap creates views again, and also the objects that are Recreated, such
+			// as triggers.
 			f.blockIf(u.View == 0 && !u.Recreated(), t, u.Object, "it uses column "+u.Column+", and would stay on the old one", recreateFix)
 		}
 		for _, name := range t.rules {
@@ -81,7 +84,8 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 	return f.Blockers
 }
 
-// view adds a blocker for a view that cannot be created again unchanged in a moment.
+// view adds blockers for a view that the swap cannot drop and create again, unchanged and
+// in a moment. t is any table of the move, to which the blocker is assigned.
 func (f *findings) view(t *table, v *pgview.View) {
 	object := "view " + v.Display.String()
 	f.blockIf(v.Materialized, t, object, "it is materialized: to create it again takes as long as its query", recreateFix)
@@ -90,13 +94,13 @@ func (f *findings) view(t *table, v *pgview.View) {
 	}
 }
 
-// table adds the blockers of a table's kind, owner and rights. It blocks a table that
-// inherits from another, or from which another inherits, unless that is partitioning,
-// because the move does not handle other inheritance. It checks the right to create a
-// function only for a table that has columns to widen and is not a partition. The other
-// tables get no function, because the tables at the other end of a foreign key have no
-// trigger, and a partition has the trigger of its partitioned table. It omits this blocker
-// if the role may not change the table at all, because that is a blocker of its own.
+// table adds the blockers of a table's kind, owner, rights and number of columns. It blocks
+// a table that inherits from another, or from which another inherits, unless that is
+// partitioning, because the move does not handle other inheritance.
+//
+// It checks the right to create a function only for the tables that get a trigger. These
+// have columns to widen and are not partitions, because a partition has the trigger of its
+// partitioned table. If the role may not change the table at all, only that is a blocker.
 func (f *findings) table(r *pgcatalog.Reader, t *table) {
 	object := "table " + t.Name
 	f.blockIf(t.Inherits && !t.isPartitioned() && !t.Partition, t, object, "it inherits from a table, or a table from it", "apply phase widen instead, with its locks")
@@ -113,16 +117,16 @@ func (f *findings) table(r *pgcatalog.Reader, t *table) {
 // mostColumns is the limit of a table's columns in PostgreSQL, MaxHeapAttributeNumber.
 const mostColumns = 1600
 
-// column adds the blockers of a column. Most are properties that the new column would not
-// get.
+// column adds the blockers of a column to widen. Most are properties of the old column that
+// the new column would not get.
 func (f *findings) column(t *table, c *column) {
 	object := "column " + c.Name
 	f.blockIf(c.temporaryNameTaken, t, object, fmt.Sprintf("the table has a column %s or %s already", fresh(c), old(c)), "rename it, or drop it if an earlier move has left it")
 	f.blockIf(c.Granted, t, object, "rights on the column were granted, which stay on the old one", "grant them on the table, or again afterwards")
 	f.blockIf(c.Labelled, t, object, "it has a security label, which stays on the old one", "take the label off, and write it again afterwards")
 	f.blockIf(c.Options, t, object, "it has options, which stay on the old one", "RESET them, and set them again afterwards")
-	// The new column of a partition comes from the partitioned table, with its
-	// properties.
+	// The new column of a partition comes from the partitioned table, with the properties
+	// of the column there.
 	rootColumn, ownsSequence := t.root.widened(c.Name), slices.ContainsFunc(c.sequences, func(s *pgcatalog.Sequence) bool { return s.Owner == c.Node })
 	f.blockIf(t.root != t && (ownsSequence || c.NotNull != rootColumn.NotNull || c.value != rootColumn.value), t, object,
 		"the partition has a sequence, a default or NOT NULL for it that table "+t.root.Name+" does not have, and that the move would not keep", "give both columns the same")
@@ -132,16 +136,23 @@ func (f *findings) column(t *table, c *column) {
 	}
 }
 
-// index adds a blocker for the index of an exclusion constraint (kind x).
+// index adds a blocker for the index of an exclusion constraint (kind x), because the swap
+// creates constraints from indexes that were built before it.
 func (f *findings) index(t *table, i index) {
 	f.blockIf(i.Kind == "x", t, "constraint "+i.Constraint,
 		"an exclusion constraint cannot be made from an index that exists", "drop it before, and add it again afterwards")
 }
 
-// trigger adds the blockers of a trigger. Triggers of a row fire in the order of their
-// names. If the role may set session_replication_role, the copy turns off triggers that
-// are enabled as usual (O), but not those that are ENABLE ALWAYS or ENABLE REPLICA.
-// Otherwise all enabled triggers fire except ENABLE REPLICA (R).
+// trigger adds the blockers of a trigger of a user. There are three reasons:
+//
+//   - It could change a key after the trigger of the move has copied the key to the new
+//     column. Triggers fire in the order of their names.
+//   - It would fire for each UPDATE by which the copy fills the new columns. If the role may
+//     set session_replication_role, the copy turns off triggers that are enabled as usual
+//     (O), but triggers that are ENABLE ALWAYS (A) or ENABLE REPLICA (R) then fire.
+//     Otherwise all enabled triggers fire except ENABLE REPLICA.
+//   - Sessions have cached the plans of its function, and the role may not alter the
+//     function to drop them.
 func (f *findings) trigger(r *pgcatalog.Reader, t *table, g pgcatalog.Trigger) {
 	object := "trigger " + g.Name
 	f.blockIf(g.ChangesRows() && g.Name > triggerName, t, object,
@@ -153,7 +164,8 @@ func (f *findings) trigger(r *pgcatalog.Reader, t *table, g pgcatalog.Trigger) {
 		"its function "+g.Function+" remembers the type of the keys until it is altered, which role "+r.Role+" may not do", "do this as "+g.FunctionOwner+", who owns it")
 }
 
-// notes returns notes on work that has to be done on other servers.
+// notes returns notes on work that users have to do on other servers, which are the
+// subscribers of publications that contain the tables.
 func notes(g *graph) []string {
 	var found []string
 	for _, t := range g.families() {

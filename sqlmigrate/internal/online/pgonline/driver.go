@@ -42,7 +42,8 @@ const inspecting = "sqlmigrate: online: inspect"
 // oldestVersion is the oldest server that the queries support, as server_version_num.
 const oldestVersion = 140000
 
-// inspectError adds the beginning to an error that is not nil.
+// inspectError returns err with the beginning of errors while a plan is made, or nil if err
+// is nil.
 func inspectError(err error) error {
 	if err == nil {
 		return nil
@@ -51,10 +52,10 @@ func inspectError(err error) error {
 }
 
 // Retry implements [engine.Online]. It reports whether a step that failed with err may
-// succeed at the next attempt, and describes the session that probably holds the lock. It
-// is true for a lock that was not available, a deadlock and a conflict with another
-// transaction, which are over soon. It is also true for a short step that was canceled,
-// because only its timeout is expected to cancel it.
+// succeed at the next attempt, and describes the session that probably holds the lock. A
+// step is tried again after a lock that was not available, a deadlock or a conflict with
+// another transaction, because these are over soon. A short step is also tried again after
+// it was canceled, because its timeout cancels it if it waits too long for a lock.
 func (Driver) Retry(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, err error) (bool, string) {
 	switch state := pgsql.State(err); {
 	case state == pgsql.LockNotAvailable, state == pgsql.DeadlockDetected, state == pgsql.SerializationFailure,
@@ -64,9 +65,10 @@ func (Driver) Retry(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, 
 	return false, ""
 }
 
-// describeHolder describes the oldest transaction with locks on tables. It returns "" if
-// it finds no transaction, or may not see it. It ignores an error, because the step has
-// already failed with another one.
+// describeHolder describes the oldest transaction of another session that holds locks on
+// tables, because it is probably the one that the step waits for. It returns "" if it finds
+// no transaction, or may not see it. It ignores an error, because the step has already
+// failed with another error.
 func describeHolder(ctx context.Context, conn *sql.Conn) (text string) {
 	_ = conn.QueryRowContext(ctx, `
 SELECT format('process %s (%s, %s) has a transaction of %s s, %s: %s', a.pid, coalesce(a.usename, a.backend_type), coalesce(nullif(a.application_name, ''), 'unnamed'),
@@ -88,8 +90,9 @@ func (Driver) Running(ctx context.Context, conn *sql.Conn) (n int, err error) {
 	return n, nil
 }
 
-// Lag implements [engine.Online]. It returns the lag of the slowest replica. It does not
-// need the move and the given replicas, because the primary knows its replicas.
+// Lag implements [engine.Online]. It returns how far the slowest replica is behind, or zero
+// if there are no replicas or the account cannot see them. It does not need the move and
+// the given replicas, because the primary knows its replicas.
 func (Driver) Lag(ctx context.Context, conn *sql.Conn, _ *engine.Move, _ []*sql.DB) (time.Duration, error) {
 	var seconds float64
 	err := conn.QueryRowContext(ctx, "SELECT coalesce(extract(epoch FROM max(replay_lag)), 0)::float8 FROM pg_catalog.pg_stat_replication").Scan(&seconds)
@@ -104,7 +107,8 @@ func (Driver) Lag(ctx context.Context, conn *sql.Conn, _ *engine.Move, _ []*sql.
 // in this schema has begun.
 const journalName = "sqlmigrate_online"
 
-// journal returns the quoted name of the journal in a schema.
+// journal returns the quoted name of the journal in a schema, for example
+// "public"."sqlmigrate_online".
 func journal(schema string) string { return pgsql.Qualified(schema, journalName) }
 
 // New returns the driver. Its journal numbers the placeholders of arguments ($1), and has
@@ -153,9 +157,9 @@ const journalColumns = ` (
   done integer NOT NULL DEFAULT 0, position bigint NOT NULL DEFAULT 0, until bigint NOT NULL DEFAULT 0, copied bigint NOT NULL DEFAULT 0,
   rate double precision NOT NULL DEFAULT 0, waits bigint NOT NULL DEFAULT 0, steering text NOT NULL DEFAULT '{}', made text, began timestamptz NOT NULL)`
 
-// CloseMove implements [engine.Online]. It deletes the row of the move, and also drops
-// the journal if no other move has a row in it. The lock keeps another process from
-// beginning a move in between.
+// CloseMove implements [engine.Online]. It deletes the row of the move from the journal,
+// and drops the journal if no other move has a row in it. The lock keeps another process
+// from adding a row between the check and the DROP.
 func (d Driver) CloseMove(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
 	table := d.Table(m)
 	_, err := conn.ExecContext(ctx, pgsql.Do("", "  LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE;\n"+

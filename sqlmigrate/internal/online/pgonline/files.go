@@ -22,8 +22,9 @@ var (
 	stageBack string
 )
 
-// InFiles lists the stages whose steps are all short, so that a migration file can run
-// them.
+// InFiles lists the stages for which there are migration files. Their steps are short, so
+// that a file can run a stage in one transaction. The stages between prepare and swap copy
+// rows and build indexes, for which a program is needed.
 var InFiles = []plan.StageName{plan.StagePrepare, plan.StageSwap, plan.StageFinish}
 
 // StageFile returns the text of a migration that runs a stage, and the text of its down
@@ -31,9 +32,10 @@ var InFiles = []plan.StageName{plan.StagePrepare, plan.StageSwap, plan.StageFini
 // files of later stages read the plan from the journal of the database in which they run,
 // which the file of stage prepare has written there.
 func StageFile(stage plan.StageName, tables []plan.Table, p *engine.OnlinePlan) (up, down string, err error) {
-	// keys are the columns whose type tells the file whether the move has been done in
-	// its database. A column to widen has To. After the swap the columns are wide, so
-	// that at stage finish no column has To.
+	// names are the tables. keys are the columns whose type shows the file whether the
+	// move has been done in its database. Before the swap, these are the columns to widen,
+	// which have To. For stage finish they are all columns, because after the swap the
+	// columns are wide, and no column has To.
 	var names, keys []string
 	for _, t := range tables {
 		if t.Schema != tables[0].Schema {

@@ -9,11 +9,12 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgview"
 )
 
-// A graph holds the facts from the catalog that a plan needs.
+// A graph holds the facts from the catalog that a plan needs: the tables of the move, the
+// foreign keys between them, and the views on them.
 type graph struct {
 	tables    []*table       // tables that have columns to widen
 	keys      []*foreignKey  // the foreign keys on either side of which is a column to widen; without the copies that partitions have
-	earlyKeys []*foreignKey  // the keys that are added and validated before the swap; they belong to tables with rows, and do not refer to partitioned tables
+	earlyKeys []*foreignKey  // the keys that are added on the new columns and validated before the swap; they belong to tables with rows, and do not refer to partitioned tables
 	views     []*pgview.View // views on these columns, in the order in which they are created
 	state     string         // hash of the objects that the swap creates again, see stateSQL
 }
@@ -29,9 +30,9 @@ type table struct {
 	indexes          []index         // the indexes that use these columns
 	checks           []check         // the CHECKs that use these columns
 	uses             []pgcatalog.Use // the objects that would stay on the old columns
-	freshDefinitions definitions     // definitions for the new columns
-	oldDefinitions   definitions     // definitions for the old columns
-	refusal          error           // the error of the server when it wrote the definitions for the new columns
+	freshDefinitions definitions     // definitions of CHECKs and indexes with the names that the new columns have before the swap
+	oldDefinitions   definitions     // the same definitions with the names that the old columns have after the swap
+	refusal          error           // the error of the server if it did not accept these definitions for new columns
 	triggers         []pgcatalog.Trigger
 	knownUsers       []string // descriptions of all objects that use the columns
 	rules            []string // names of rewrite rules
@@ -65,7 +66,9 @@ type foreignKey struct {
 	parts         []*foreignKey // the key itself or, of a partitioned table, the keys of the partitions with rows
 }
 
-// definitions are the definitions of CHECKs and indexes, by name.
+// definitions are the definitions of CHECKs and indexes by the names of these objects. The
+// definition of a CHECK is the text after ADD CONSTRAINT and its name. The definition of an
+// index is the text after the table in CREATE INDEX.
 type definitions struct{ checks, indexes map[string]string }
 
 // widened returns the column to widen with this name, or nil if the column does not
@@ -103,7 +106,8 @@ func (g *graph) families() []*table {
 	return all
 }
 
-// numbers returns the catalog's numbers of the columns to widen.
+// numbers returns the numbers (attnum) of the columns to widen, by which the catalog refers
+// to columns.
 func (t *table) numbers() []int64 {
 	var numbers []int64
 	for _, c := range t.columns {
@@ -124,13 +128,14 @@ func (g *graph) parentsFirst() []*table {
 		}
 		return parents
 	})
-	// Without the parents that have no column to widen.
+	// Remove the parents that have no column to widen, which ParentsFirst has added.
 	return slices.DeleteFunc(sorted, func(t *table) bool { return !slices.Contains(g.tables, t) })
 }
 
-// gather returns the objects of the whole partition tree of t, also if t is a partition
-// in it. list returns the objects of one table. Partitions come before their parents,
-// because the index of a parent can only attach indexes that are in place.
+// gather returns the objects, for example the indexes, of the partitioned table to which t
+// belongs and of all its partitions, or only of t if it is not partitioned. list returns
+// the objects of one table. Partitions come before their parents, because the index of a
+// parent can only attach indexes that are in place.
 func gather[T any](t *table, list func(*table) []T) []T {
 	var found []T
 	for _, m := range slices.Backward(t.root.members) {
@@ -139,11 +144,11 @@ func gather[T any](t *table, list func(*table) []T) []T {
 	return found
 }
 
-// indexesOf returns the indexes of one table, for gather.
+// indexesOf returns the indexes of t alone, as an argument of gather.
 func indexesOf(t *table) []index { return t.indexes }
 
-// checksOf returns the CHECKs of one table, for gather.
+// checksOf returns the CHECKs of t alone, as an argument of gather.
 func checksOf(t *table) []check { return t.checks }
 
-// triggersOf returns the triggers of one table, for gather.
+// triggersOf returns the triggers of t alone, as an argument of gather.
 func triggersOf(t *table) []pgcatalog.Trigger { return t.triggers }

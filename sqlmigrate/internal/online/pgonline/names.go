@@ -18,8 +18,9 @@ const (
 	longestName = 63 // in bytes; PostgreSQL cuts longer names
 )
 
-// temporaryName returns prefix and name, or prefix and number if that would be too long.
-// number must be unique among the objects of the kind, such as an OID.
+// temporaryName returns prefix and name, for example gormflake_new_id, or prefix and number
+// if that would be too long. number must be unique among the objects of the kind, such as
+// an OID.
 func temporaryName(prefix, name string, number int64) string {
 	if full := prefix + name; len(full) <= longestName {
 		return full
@@ -27,18 +28,20 @@ func temporaryName(prefix, name string, number int64) string {
 	return fmt.Sprintf("%s%d", prefix, number)
 }
 
-// A naming returns one of the three names under which the values of a column are stored
-// during a move.
+// A naming returns a name of a column. During a move, each column to widen exists twice, so
+// that there are three names: current, fresh and old.
 type naming func(*column) string
 
-// current returns the name that programs use. Before the swap it is the name of the old
-// column, and after it of the new column.
+// current returns the name that programs use, for example id. Before the swap the old
+// column has it, and after the swap the new column.
 func current(c *column) string { return c.Name }
 
-// fresh returns the name that the new column has before the swap.
+// fresh returns the name that the new column has before the swap, for example
+// gormflake_new_id.
 func fresh(c *column) string { return temporaryName(newPrefix, c.Name, c.Node.Column) }
 
-// old returns the name that the old column has after the swap.
+// old returns the name that the old column has after the swap, for example
+// gormflake_old_id.
 func old(c *column) string { return temporaryName(oldPrefix, c.Name, c.Node.Column) }
 
 // nameOf returns the name of a table for the text of a step.

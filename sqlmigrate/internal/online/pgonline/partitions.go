@@ -14,11 +14,12 @@ import (
 // have a foreign key NOT VALID, but it takes over the valid foreign keys of its
 // partitions.
 
-// placePartedIndex returns statements that attach the indexes of the partitions to the
-// index i of the table, which freeIndexName has created without partitions. If i belongs
-// to a constraint, they first create the constraint, and thereby its index. The storage
-// parameters and the tablespace have to stand before DEFERRABLE.
-func (t *table) placePartedIndex(i index) []string {
+// attachIndexes returns statements that attach the indexes of the partitions to the index i
+// of the partitioned table t, so that i becomes valid. i has no partitions yet. Without a
+// constraint, freeIndexName has created it. If it belongs to a constraint, the statements
+// first create the constraint, and thereby i, with the storage parameters and the tablespace
+// of i before DEFERRABLE, as the syntax requires.
+func (t *table) attachIndexes(i index) []string {
 	var sql []string
 	if i.Constraint != "" {
 		sql = append(sql, "ALTER TABLE ONLY "+t.Target()+" ADD CONSTRAINT "+pgsql.Quote(i.Constraint)+" "+strings.TrimSuffix(i.Clause, i.Deferral)+
@@ -32,11 +33,13 @@ func (t *table) placePartedIndex(i index) []string {
 	return sql
 }
 
-// checkPartitions returns a statement that makes the swap fail if partitions have been
-// added or removed since the plan was made, and a step that checks the same before the
-// way back begins. The query joins the planned with the present partitions; a row that
-// lacks one of them is a partition that has come or gone. Both results are nil if there
-// is no partitioned table.
+// checkPartitions returns, as sql, a statement that makes the swap fail if partitions have
+// been added or removed since the plan was made, because the statements of the plan, for
+// example for indexes, are only for the partitions of that time. steps is a step that
+// checks the same before the way back begins. Both are nil if there is no partitioned table.
+//
+// The query joins the planned with the present partitions. A row in which one of them is
+// NULL is a partition that was added or removed since, and the query returns its name.
 func (g *graph) checkPartitions() (sql []string, steps []plan.OnlineStep) {
 	var roots, planned []string
 	for _, t := range slices.DeleteFunc(g.all(), func(t *table) bool { return !t.isPartitioned() }) {
@@ -58,17 +61,18 @@ func (g *graph) checkPartitions() (sql []string, steps []plan.OnlineStep) {
 `)}, []plan.OnlineStep{{Text: "find partitions that have come or gone since the plan was made", Kind: plan.Verify, SQL: []string{"SELECT count(*) FROM " + query}, Locks: noLock}}
 }
 
-// placeConstraint returns statements that rename a prepared foreign key to its final
-// name, or that add the foreign key if it could not be prepared. built returns the name
-// under which it was prepared. Foreign keys to partitioned tables could not be prepared,
-// because the unique index on the new columns to which they refer exists only now.
-func (k *foreignKey) placeConstraint(built func(*foreignKey) string) []string {
+// placeConstraint returns the statements with which the swap, or its way back, gives a
+// foreign key its final name after the columns have been exchanged. An earlier step has
+// added the foreign key on these columns under another name, which builtName returns, so
+// that the statements only rename it. A foreign key to a partitioned table is added only
+// now, because the unique index to which it refers did not exist before.
+func (k *foreignKey) placeConstraint(builtName func(*foreignKey) string) []string {
 	var sql []string
 	for _, part := range k.parts {
 		if k.parent.isPartitioned() {
 			sql = append(sql, part.add(part.Name, current))
 		} else {
-			sql = append(sql, part.child.renameConstraint(built(part), part.Name))
+			sql = append(sql, part.child.renameConstraint(builtName(part), part.Name))
 		}
 	}
 	switch {
@@ -80,9 +84,10 @@ func (k *foreignKey) placeConstraint(built func(*foreignKey) string) []string {
 	return append(sql, pgsql.Comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)
 }
 
-// validateLate returns the steps after a swap, in either direction, that validate the
-// foreign keys to partitioned tables, which the swap adds without checking the rows. The
-// rows satisfied the keys before the swap, so the steps do not fail.
+// validateLate returns the steps after the swap, or after it was taken back, that validate
+// the foreign keys to partitioned tables. The swap adds these foreign keys without checking
+// the rows. The steps do not fail, because the rows satisfied the same foreign keys on the
+// other columns before.
 func (g *graph) validateLate() []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, k := range g.keys {

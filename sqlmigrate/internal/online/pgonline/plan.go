@@ -22,7 +22,8 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []plan.Tabl
 	return pgsql.Repeat(func() (*engine.OnlinePlan, error) { return planOnline(ctx, conn, tables) })
 }
 
-// planOnline reads the catalog once, and returns the plan of PlanOnline.
+// planOnline reads the catalog, and returns the plan of PlanOnline. PlanOnline calls it
+// again if another session changes the catalog meanwhile.
 func planOnline(ctx context.Context, conn *sql.Conn, tables []plan.Table) (*engine.OnlinePlan, error) {
 	r, err := pgcatalog.Open(ctx, conn, inspecting, oldestVersion)
 	if err != nil {
@@ -44,16 +45,17 @@ func planOnline(ctx context.Context, conn *sql.Conn, tables []plan.Table) (*engi
 	for _, t := range g.tables {
 		p.Tables = append(p.Tables, plan.TableName{Schema: t.Schema, Name: t.Name})
 	}
-	if len(g.tables) > 0 && len(p.Blockers) == 0 {
+	if len(g.tables) > 0 && len(p.Blockers) == 0 { // a plan with blockers has no stages
 		p.Stages = g.stages()
 	}
 	return p, nil
 }
 
-// readGraph reads the wanted tables, their partitions, the columns to widen, the objects
-// that use these columns, and the tables on the other side of their foreign keys. The
-// tables of the result have the order of wanted. readGraph uses only the names and the
-// columns of wanted. r keeps the first error, which readGraph returns at the end.
+// readGraph reads the wanted tables from the catalog, with their partitions, the columns to
+// widen, the objects that use these columns, and the tables on the other side of their
+// foreign keys. The tables of the result have the order of wanted, of which readGraph uses
+// only the names and the columns. r keeps the first error, which readGraph returns at the
+// end.
 func readGraph(ctx context.Context, r *pgcatalog.Reader, wanted []plan.Table) (*graph, error) {
 	names := make([]plan.TableName, len(wanted))
 	for i, want := range wanted {
@@ -66,7 +68,7 @@ func readGraph(ctx context.Context, r *pgcatalog.Reader, wanted []plan.Table) (*
 		}
 		g.tables = append(g.tables, &table{Relation: found})
 	}
-	q := r.Qualify(ctx) // the texts that q reads become parts of statements, so they name the schema of every object
+	q := r.Qualify(ctx) // q reads texts with the schema of every object, because they become parts of statements
 	var views []int64   // the OIDs of the views that use the columns
 	for i, root := range g.tables {
 		root.readMembers(ctx, q)
@@ -83,8 +85,8 @@ func readGraph(ctx context.Context, r *pgcatalog.Reader, wanted []plan.Table) (*
 	if len(views) > 0 {
 		g.views = pgview.Read(ctx, q, views)
 	}
-	// The swap computes this hash again, and fails if it differs, because somebody has
-	// then changed an object that the swap would create again from the plan.
+	// The swap computes this hash again, and fails if it differs. Somebody has then changed
+	// a view, for example, and the swap would create it again without the change.
 	if query := g.stateSQL(); query != "" {
 		g.state = pgcatalog.One[string](ctx, q.Reader, "what uses the columns", "SELECT "+query)
 	}
@@ -92,8 +94,9 @@ func readGraph(ctx context.Context, r *pgcatalog.Reader, wanted []plan.Table) (*
 	return g, r.Err()
 }
 
-// readMembers reads the partitions of t on all levels. Tables that inherit from t are
-// left out, because findings.table blocks the move of t then.
+// readMembers reads the partitions of t on all levels, and sets t.root and t.members. It
+// leaves out tables that inherit from t and are not partitions, because findings.table
+// blocks the move of t if there are any.
 func (t *table) readMembers(ctx context.Context, q pgcatalog.QualifiedReader) {
 	t.root, t.members = t, []*table{t}
 	var oids []int64
@@ -107,8 +110,9 @@ func (t *table) readMembers(ctx context.Context, q pgcatalog.QualifiedReader) {
 	}
 }
 
-// readColumns reads the columns to widen, their defaults and sequences, and the objects
-// that use them. These are the columns in wanted that have a new type (To).
+// readColumns reads the columns to widen, which are the columns in wanted that have a new
+// type (To), their defaults and sequences, and the objects that use them. For a partition,
+// wanted has the columns of the partitioned table.
 func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wanted []plan.Column) {
 	numbers := q.Numbers(ctx, t.OID)
 	var nodes []pgcatalog.Node
@@ -131,8 +135,9 @@ func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wa
 	}
 }
 
-// readOthers reads the indexes, CHECKs and triggers, which the move has to recreate or to
-// consider, and the objects that could prevent it.
+// readOthers reads the other objects that concern the move. The move creates the indexes
+// and CHECKs again for the new columns. Triggers and rules can prevent it, and publications
+// need a note.
 func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) {
 	for _, i := range q.Indexes(ctx, t.OID, t.numbers()) {
 		t.indexes = append(t.indexes, index{i, t})
@@ -150,15 +155,18 @@ func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) {
 // foreign keys, and the sizes of all tables.
 //
 // A foreign key of a partitioned table, or to one, has a copy in the catalog for each
-// partition. Such a copy becomes a part of the foreign key of the partitioned table, if
-// it belongs to a partition with rows and refers to the table to which the whole refers.
+// partition. Whole is the OID of the foreign key of which it is a copy. In the graph, a copy
+// becomes a part of the topmost foreign key, if it belongs to a partition with rows and
+// refers to the same table as the topmost key. For example, if orders is partitioned and
+// refers to users, the foreign key of orders has the foreign keys of its partitions as its
+// parts, because these can be added one by one without long locks.
 func (g *graph) readForeignKeys(ctx context.Context, q pgcatalog.QualifiedReader) {
 	byOID := map[int64]*table{}
 	for _, t := range g.families() {
 		byOID[t.OID] = t
 	}
 	allKeys := map[int64]*foreignKey{} // all foreign keys and their copies, by OID
-	var tableOIDs []int64              // the tables on both sides
+	var tableOIDs []int64              // the tables on both sides of the keys, possibly several times
 	for _, t := range g.families() {
 		for _, k := range q.ForeignKeys(ctx, t.OID, t.numbers()) {
 			if allKeys[k.OID] == nil {
@@ -168,7 +176,7 @@ func (g *graph) readForeignKeys(ctx context.Context, q pgcatalog.QualifiedReader
 			}
 		}
 	}
-	for i, r := range q.ByOID(ctx, tableOIDs) {
+	for i, r := range q.ByOID(ctx, tableOIDs) { // add the tables that have no column to widen
 		if r != nil && byOID[tableOIDs[i]] == nil {
 			t := &table{Relation: r}
 			t.readMembers(ctx, q)
@@ -180,11 +188,11 @@ func (g *graph) readForeignKeys(ctx context.Context, q pgcatalog.QualifiedReader
 	for _, k := range g.keys {
 		k.child, k.parent = byOID[k.Child], byOID[k.Parent]
 		whole := k
-		for allKeys[whole.Whole] != nil { // up to the key of the topmost partitioned table
+		for allKeys[whole.Whole] != nil { // up to the topmost key, whose Whole is 0
 			whole = allKeys[whole.Whole]
 		}
-		// The comparison excludes the copies for partitions of the parent. After an
-		// error, tables are missing in byOID.
+		// The comparison of parents excludes the copies for partitions of the parent.
+		// After an error of q, child and parent may be nil.
 		if q.Err() == nil && k.Parent == whole.Parent && !k.child.isPartitioned() {
 			whole.parts = append(whole.parts, k)
 			if !k.parent.isPartitioned() { // a partitioned parent gets unique indexes on the new columns only in the swap, so its keys cannot be added earlier
@@ -192,10 +200,10 @@ func (g *graph) readForeignKeys(ctx context.Context, q pgcatalog.QualifiedReader
 			}
 		}
 	}
-	// Remove the copies.
+	// Remove the copies, which are in parts now if they are needed.
 	g.keys = slices.DeleteFunc(g.keys, func(k *foreignKey) bool { return k.Whole != 0 })
-	// Sizes returns, for each of these tables (Root), its size and the sizes of the
-	// tables below it.
+	// For each of these tables (Root), Sizes returns its own size and those of its
+	// partitions, which are added up.
 	for _, s := range q.Sizes(ctx, slices.Collect(maps.Keys(byOID))) {
 		byOID[s.Root].rows += s.Rows
 		byOID[s.Root].heap += s.Main

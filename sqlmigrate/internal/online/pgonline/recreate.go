@@ -19,8 +19,9 @@ import (
 // read would be lost, so the swap compares their state with the plan, and fails if it
 // differs.
 
-// recreate returns the statements that drop and create the objects which refer to columns
-// by number. It drops a policy only once, although a policy can use several tables.
+// recreate returns the statements that drop the objects which refer to columns by number,
+// such as views and policies, and the statements that create them again after the columns
+// have been renamed. It drops a policy only once, although a policy can use several tables.
 func (g *graph) recreate() (drops, creates []string) {
 	drops = pgview.Drops(g.views, "")
 	for _, t := range g.families() {
@@ -33,8 +34,9 @@ func (g *graph) recreate() (drops, creates []string) {
 	return drops, append(creates, pgview.CreateAll(g.views)...)
 }
 
-// stateSQL returns an SQL expression that is a hash of all objects that the swap creates
-// again, or "" if there are none.
+// stateSQL returns an SQL expression for a hash of the definitions of all objects that the
+// swap drops and creates again. The hash differs after a user has changed such an object.
+// stateSQL returns "" if there are none.
 func (g *graph) stateSQL() string {
 	var hashes []string
 	add := func(query string) {
@@ -48,23 +50,26 @@ func (g *graph) stateSQL() string {
 	if len(g.views) > 0 {
 		add(pgview.StateQuery(g.views))
 	}
-	slices.Sort(hashes) // the order of the tables changes while the plan is made
+	slices.Sort(hashes) // because the order of the tables in g changes while the plan is made
 	return strings.Join(hashes, " || ")
 }
 
-// nameLiterals returns the names of the columns to widen, for an IN list.
+// nameLiterals returns the names of the columns to widen as literals for an IN list, for
+// example 'id', 'user_id'.
 func (t *table) nameLiterals() string {
 	return pgsql.Join(t.columns, ", ", func(c *column) string { return pgsql.Literal(c.Name) })
 }
 
-// emptyPath sets the search path under which the definitions were read, and under which
-// the server describes objects with their schemas.
+// emptyPath is the statement that sets an empty search path for the transaction, under
+// which the server writes the names of objects with their schemas. The plan has read the
+// catalog in this way, so the swap must compare it in this way too.
 const emptyPath = "SET LOCAL search_path = ''"
 
-// checkUnchanged returns a statement that fails if the hash of the objects differs from
-// state, which is an SQL expression. It returns nil if the swap creates no object again.
-// It computes the hash with an empty search path, and restores the path, because the
-// functions of CHECKs may need it.
+// checkUnchanged returns a statement that fails if the present hash of the objects that the
+// swap creates again (stateSQL) differs from state, an SQL expression for an earlier hash.
+// It returns nil if there are no such objects. The statement computes the hash with an
+// empty search path, and then restores the path, because the functions of CHECKs may need
+// it.
 func (g *graph) checkUnchanged(state string) []string {
 	if g.state == "" {
 		return nil
@@ -77,12 +82,13 @@ func (g *graph) checkUnchanged(state string) []string {
 `)}
 }
 
-// storedState returns an SQL expression for the hash that the swap stored in the journal.
+// storedState returns an SQL expression for the hash that storeState has stored in the
+// journal at the end of the swap.
 func (g *graph) storedState() string { return "(SELECT made FROM " + g.inJournal("") + ")" }
 
-// storeState returns the statement that stores the hash of the objects after the swap, by
-// which the way back notices a change. It returns nil if the swap creates no object
-// again.
+// storeState returns the statement that stores the hash of the objects that the swap has
+// created again. By this hash the way back notices a later change of such an object.
+// storeState returns nil if there are no such objects.
 func (g *graph) storeState() []string {
 	if g.state == "" {
 		return nil
@@ -90,8 +96,9 @@ func (g *graph) storeState() []string {
 	return []string{"UPDATE " + g.inJournal(" SET made = "+g.stateSQL())}
 }
 
-// inJournal returns the name of the journal, clause, and the condition for the row of
-// this move, whose ID is the name of its first table.
+// inJournal returns the end of a statement on the row of this move in the journal, which is
+// the name of the journal, clause and the condition, for example: journal SET made = … WHERE
+// id = 'public.orders'. The ID of a move is the name of its first table.
 func (g *graph) inJournal(clause string) string {
 	id := plan.TableName{Schema: g.tables[0].Schema, Name: g.tables[0].Name}
 	return journal(id.Schema) + clause + " WHERE id = " + pgsql.Literal(id.String())
@@ -100,12 +107,12 @@ func (g *graph) inJournal(clause string) string {
 // copyName is the name of the temporary copy of a table.
 const copyName = "gormflake_copy"
 
-// readDefinitions reads the definitions of the CHECKs and indexes for the new columns,
-// and for the old columns under the names that these have after the swap. It has the
-// server write the definitions for an empty copy of the table, in a transaction that is
-// rolled back. If the server reports an error, for example because a function does not
-// accept a bigint, readDefinitions stores it in refusal, from which blockers makes a
-// blocker.
+// readDefinitions fills freshDefinitions and oldDefinitions, which are the definitions of
+// the CHECKs and indexes of t with other names of the columns. To replace the names
+// correctly, it creates an empty temporary copy of the table, renames the columns of the
+// copy, and lets the server write the definitions. The transaction is rolled back. If the
+// server reports an error, for example because a function in a CHECK does not accept a
+// bigint, readDefinitions stores it in refusal, from which blockers makes a blocker.
 func (t *table) readDefinitions(ctx context.Context, conn *sql.Conn) error {
 	if len(t.checks) == 0 && len(t.indexes) == 0 {
 		return nil
@@ -116,24 +123,27 @@ func (t *table) readDefinitions(ctx context.Context, conn *sql.Conn) error {
 	}
 	defer q.Close()
 	t.readFromCopy(ctx, q)
-	if pgsql.State(q.Err()) != "" { // an error of the server, without the beginning that q adds
-		t.refusal = errors.Unwrap(q.Err())
+	if pgsql.State(q.Err()) != "" { // an error of the server
+		t.refusal = errors.Unwrap(q.Err()) // without the beginning that q has added
 		return nil
 	}
 	return q.Err()
 }
 
 // readFromCopy creates an empty copy of the table, and reads the server's definitions of
-// its CHECKs and indexes twice. The first time, the columns have the names of the old
-// columns after the swap, and their present types. The second time, they have the names
-// and the type of the new columns. It waits for the table for at most five seconds. q is
-// in a transaction that is rolled back, and keeps the first error.
+// its CHECKs and indexes twice. The first time, the columns have the names that the old
+// columns have after the swap, and their present types. The second time, they have the
+// names of the new columns before the swap, and the type bigint. It waits for a lock of the
+// table for at most five seconds. q is in a transaction that is rolled back, and keeps the
+// first error.
 func (t *table) readFromCopy(ctx context.Context, q pgcatalog.QualifiedReader) {
 	copied := *t
 	copied.Relation = &pgcatalog.Relation{Named: pgcatalog.Named{Schema: "pg_temp", Name: copyName}}
 	q.Exec(ctx, "SET LOCAL lock_timeout = '5s'")
 	q.Exec(ctx, "CREATE TEMP TABLE "+copyName+" (LIKE "+t.Target()+" INCLUDING CONSTRAINTS)")
-	ownDefinitions := definitions{indexes: q.IndexClauses(ctx, t.OID)} // LIKE would give the indexes other names
+	// Create the indexes one by one, because LIKE … INCLUDING INDEXES would give them other
+	// names.
+	ownDefinitions := definitions{indexes: q.IndexClauses(ctx, t.OID)}
 	for _, i := range t.indexes {
 		q.Exec(ctx, i.create("", &copied, i.Name, ownDefinitions))
 	}

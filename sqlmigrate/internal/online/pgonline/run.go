@@ -12,9 +12,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// inTransaction runs the statement begin, which opens a transaction, then calls do, and
-// commits. If one of them fails, it rolls back, even if ctx has ended. It does not use an
-// [sql.Tx], because database/sql rolls that back as soon as its context ends, even while
+// inTransaction runs begin, which is BEGIN and may have further statements, then calls do,
+// and commits. If one of them fails, it rolls back, even if ctx has ended. It does not use
+// an [sql.Tx], because database/sql rolls that back as soon as its context ends, even while
 // do is running.
 func inTransaction(ctx context.Context, conn *sql.Conn, begin string, do func() error) error {
 	_, err := conn.ExecContext(ctx, begin)
@@ -38,10 +38,12 @@ func inTransaction(ctx context.Context, conn *sql.Conn, begin string, do func() 
 // the process ends in between.
 func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
 	if step.Kind == plan.Short {
-		return d.short(ctx, conn, step, next, s)
+		return d.runShort(ctx, conn, step, next, s)
 	}
 	err := engine.RunLong(ctx, conn, step)
-	if pgsql.State(err) == pgsql.CheckViolation { // VALIDATE CONSTRAINT has found a row that violates the CHECK; in stage constrain, package online then copies the rows again
+	// VALIDATE CONSTRAINT has found a row that violates a CHECK, for example because an old
+	// and a new column differ. In stage constrain, package online then copies the rows again.
+	if pgsql.State(err) == pgsql.CheckViolation {
 		return engine.DifferError{Err: err}
 	}
 	if err != nil {
@@ -50,11 +52,12 @@ func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineSt
 	return d.SaveMove(ctx, conn, next)
 }
 
-// short runs a short step and records next, the move with the step done, in one
-// transaction. It runs the locking statements at the beginning one by one, each with its
-// timeout. These are LOCK TABLE, and ALTER VIEW, which is there only for its lock. It
-// sends all other statements at once, because programs wait until they are done.
-func (d Driver) short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
+// runShort runs a short step and records next, the move with the step done, in one
+// transaction. Most short steps begin with locking statements, which are LOCK TABLE, and
+// ALTER VIEW, which is there only for its lock. runShort runs these one by one, each with
+// its timeout. It then sends all other statements at once, because programs wait for the
+// locks until they are done.
+func (d Driver) runShort(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
 	return inTransaction(ctx, conn, "BEGIN", func() error {
 		rest := step.SQL
 		for len(rest) > 0 && (strings.HasPrefix(rest[0], "LOCK TABLE ") || strings.HasPrefix(rest[0], "ALTER VIEW ")) {
@@ -73,13 +76,14 @@ func (d Driver) short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep
 	})
 }
 
-// gentleWait is the timeout of a SHARE UPDATE EXCLUSIVE lock, which does not block reads
-// and writes. It is longer than the second (deadlock_timeout) after which autovacuum
-// releases its lock.
+// gentleWait is the timeout of a SHARE UPDATE EXCLUSIVE lock. It can be long, because
+// programs can read and write while the step waits for this lock. It must be longer than
+// the second (deadlock_timeout) after which autovacuum releases its lock for the step.
 const gentleWait = 5 * time.Second
 
-// runLock runs a locking statement. statement_timeout limits the wait for the locks of
-// all its tables together, because lock_timeout applies to each lock.
+// runLock runs a locking statement of a short step. It also sets statement_timeout, which
+// limits the wait for all tables of the statement together, because lock_timeout applies to
+// each lock alone.
 func runLock(ctx context.Context, conn *sql.Conn, statement string, s engine.Settings) error {
 	wait := s.LockTimeout
 	if strings.HasSuffix(statement, " IN SHARE UPDATE EXCLUSIVE MODE") {
@@ -89,22 +93,22 @@ func runLock(ctx context.Context, conn *sql.Conn, statement string, s engine.Set
 	return err
 }
 
-// setTimeout returns a statement that sets a timeout for the transaction, rounded up to
-// milliseconds.
+// setTimeout returns a statement that sets a timeout, such as lock_timeout, for the
+// transaction. It rounds d up to milliseconds. Zero turns the timeout off.
 func setTimeout(name string, d time.Duration) string {
 	return fmt.Sprintf("SET LOCAL %s = %d", name, (d+time.Millisecond-1)/time.Millisecond)
 }
 
-// RunBatch implements [engine.Online]. It copies a batch that begins at page next.Position
-// of the table and has about as many rows as the parameter rows says. It records next with
-// the position after the batch. The last statement of the step copies the rows, and returns
-// how many rows had to be copied and how many it has copied. It has skipped the others
-// because other transactions have locked them. RunBatch returns their number as Skipped,
-// and the caller repeats the batch later.
+// RunBatch implements [engine.Online]. It copies a batch of about rows rows, which is a
+// range of the table's pages (blocks) from page next.Position on. It records next with the
+// position after the batch. The last statement of the step copies the rows, and returns how
+// many rows had to be copied and how many it has copied. It skips rows that other
+// transactions have locked. RunBatch returns their number as Skipped, and the caller
+// repeats the batch later.
 func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, rows int, s engine.Settings) (engine.Batch, error) {
-	// The copy ends at the page that was the last of the table when the copy began. Rows on
-	// later pages need no copy, because they were written after the trigger existed, or are
-	// the new versions that the copy itself creates.
+	// In the first batch, set next.Until to the number of pages of the table. Rows that
+	// are on later pages at the end need no copy, because they were written when the trigger
+	// existed already, or are the new versions of rows that the copy itself creates.
 	if next.Until == 0 {
 		err := conn.QueryRowContext(ctx, "SELECT pg_catalog.pg_relation_size($1::text::regclass) / current_setting('block_size')::bigint", step.Target).Scan(&next.Until)
 		if err != nil {
@@ -117,7 +121,7 @@ func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineS
 		return b, nil
 	}
 	var found int                            // number of rows that have to be copied, including the locked ones
-	begun, commit := time.Now(), time.Time{} // when the update and the commit begin
+	begun, commit := time.Now(), time.Time{} // when the copy and the commit of the batch begin
 	err := inTransaction(ctx, conn, beginBatch(step, s), func() error {
 		begun = time.Now() // Took does not include the statements of beginBatch
 		err := conn.QueryRowContext(ctx, step.SQL[len(step.SQL)-1], fmt.Sprintf("(%d,0)", from), fmt.Sprintf("(%d,0)", to)).Scan(&found, &b.Copied)
@@ -135,8 +139,9 @@ func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineS
 	return b, err
 }
 
-// beginBatch returns the statements before the last of a batch, in a single text, because
-// each round trip takes as long as the copy of some rows.
+// beginBatch returns the statements that begin the transaction of a batch, which are BEGIN,
+// settings, and all statements of the step but the last. It joins them into a single text,
+// because each round trip takes as long as the copy of some rows.
 //
 // At full pace, a commit does not wait until the disk has the batch, nor until a
 // synchronous replica has it. If the server crashes, it may lose the last batches, but
@@ -150,8 +155,9 @@ func beginBatch(step *plan.OnlineStep, s engine.Settings) string {
 	return strings.Join(append(texts, step.SQL[:len(step.SQL)-1]...), ";\n")
 }
 
-// pages returns the number of pages that have about rows rows. It computes the rows on a
-// page from the estimate in the step and from m.Until, the number of pages of the table.
+// pages returns the number of pages of the table that have about rows rows, at least 1. It
+// computes the number of rows on a page from step.Rows, the estimated rows of the table,
+// and m.Until, the number of its pages.
 func pages(step *plan.OnlineStep, m *engine.Move, rows int) int64 {
 	const usual = 100 // the assumed rows on a page if the table has no statistics
 	perPage := float64(usual)

@@ -30,9 +30,9 @@ FROM (VALUES
 // A setting is a row of settingsSQL.
 type setting struct{ Name, Before, Now string }
 
-// OpenMove implements [engine.Online]. It takes the lock of the move, changes the
-// settings of the connection, and records the move if it is new. The caller passes the
-// error of its work to the returned function, which is session.release.
+// OpenMove implements [engine.Online]. It takes the lock of the move, so that no other
+// process runs it, changes the settings of the connection, and records the move if it is
+// new. It returns session.release, to which the caller passes the error of its work.
 func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, s engine.Settings) (func(error) error, error) {
 	w := &session{ctx: ctx, conn: conn, pool: s.Pool}
 	err := w.lockMove(m)
@@ -49,21 +49,22 @@ func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, s 
 	return w.release, nil
 }
 
-// A session is a connection that runs a move.
+// A session is a connection that runs a move, with the state that release needs.
 type session struct {
 	ctx     context.Context
 	conn    *sql.Conn
-	pool    *sql.DB
-	backend pgsql.Backend // unknown until the connection has its advisory lock
+	pool    *sql.DB       // for another connection, over which release can end the session
+	backend pgsql.Backend // the session on the server; zero until lockMove has its lock
 	before  []setting     // the settings that restore writes back
 }
 
-// lockWait is how long lockMove waits for another session, because the server may still
-// run the last statement of a process that was killed.
+// lockWait is how long lockMove waits for another session that has the lock, because the
+// server may still run the last statement of a process that was killed.
 const lockWait = 10 * time.Second
 
 // lockMove takes an advisory lock, so that only one process runs the move. The lock
-// belongs to the session, and its key is a hash of the move's ID.
+// belongs to the session on the server, and its key is a hash of the move's ID. If another
+// session has the lock, lockMove tries again until lockWait is over.
 func (w *session) lockMove(m *engine.Move) error {
 	key := "pg_catalog.hashtextextended(" + pgsql.Literal("gormflake online "+m.Plan.ID()) + ", 0)"
 	for begun := time.Now(); ; {
@@ -86,8 +87,9 @@ func (w *session) lockMove(m *engine.Move) error {
 	}
 }
 
-// applySettings changes the settings of the session. It fails if triggers would not fire,
-// because then the new columns would miss writes.
+// applySettings changes the settings of the session as settingsSQL says, and stores their
+// previous values. It fails if session_replication_role is not origin, because triggers may
+// not fire then, and the new columns would miss writes.
 func (w *session) applySettings() error {
 	var role string
 	err := w.conn.QueryRowContext(w.ctx, "SELECT pg_catalog.current_setting('session_replication_role')").Scan(&role)
@@ -100,18 +102,18 @@ func (w *session) applySettings() error {
 	return inspectError(err)
 }
 
-// release restores the settings of the connection and unlocks the move. It returns err,
-// the error of the caller's work. If restoring fails, it ends the session on the server,
-// which releases all locks.
+// release restores the settings of the connection and unlocks the move, even if the context
+// has ended. It returns err, the error of the caller's work. If it cannot restore the
+// settings or unlock the move, it ends the session on the server, which releases all locks.
 func (w *session) release(err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), engine.EndTimeout)
 	defer cancel()
-	failed := w.restore(ctx)
-	if failed == nil {
+	restoreErr := w.restore(ctx)
+	if restoreErr == nil {
 		return err
 	}
 	if err == nil {
-		err = fmt.Errorf("sqlmigrate: online: after the last step: %w", failed)
+		err = fmt.Errorf("sqlmigrate: online: after the last step: %w", restoreErr)
 	}
 	return engine.EndBackend(w.ctx, w.conn, w.pool, w.backend, err)
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// stages returns the stages of the move. The steps in Back take a stage back. Stages copy
-// and index have no Back, because the Back of stage prepare drops the new columns, and
-// with them the copied values and the indexes.
+// stages returns the stages of the move, in the order in which they run. The steps in Back
+// take a stage back. Stages copy and index have no Back, because the Back of stage prepare
+// drops the new columns, and with them the copied values and the indexes.
 func (g *graph) stages() []plan.Stage {
 	return []plan.Stage{
 		{
@@ -39,16 +39,16 @@ func (g *graph) stages() []plan.Stage {
 	}
 }
 
-// prepare returns the steps that widen the sequences, and add the new columns and the
-// trigger. ENABLE ALWAYS makes the trigger fire even in sessions that apply the changes
-// of a replication.
+// prepare returns the steps that let the sequences count in 64 bits, and add the new columns
+// and the trigger. From then on, the trigger copies each written key to the new columns.
+// ENABLE ALWAYS makes it fire even in sessions that apply the changes of a replication.
 func (g *graph) prepare() []plan.OnlineStep {
 	steps := g.retype(func(*pgcatalog.Sequence) string { return "bigint" }, "counts in 64 bits")
 	for _, t := range g.tables {
 		sql := []string{t.alter(t.columns, "ADD COLUMN %s bigint", fresh)}
-		// The new columns get the comments and the statistics targets of the old ones. A
-		// negative target is the default. ONLY is for a partitioned table, because each
-		// partition has its own targets.
+		// The new columns get the comments and the statistics targets of the old columns.
+		// A negative target is the default. A partitioned table gets its target by ONLY,
+		// because each partition has its own target.
 		for _, m := range t.members {
 			for _, c := range m.columns {
 				sql = append(sql, pgsql.Comment("COLUMN "+m.Target()+"."+pgsql.Quote(fresh(c)), c.Comment)...)
@@ -58,7 +58,7 @@ func (g *graph) prepare() []plan.OnlineStep {
 			}
 		}
 		sql = append(sql, t.forwardFunction(),
-			"CREATE TRIGGER "+triggerName+" BEFORE INSERT OR UPDATE ON "+t.Target()+" FOR EACH ROW EXECUTE FUNCTION "+t.function()+"()",
+			"CREATE TRIGGER "+triggerName+" BEFORE INSERT OR UPDATE ON "+t.Target()+" FOR EACH ROW EXECUTE FUNCTION "+t.functionName()+"()",
 			"ALTER TABLE "+t.Target()+" ENABLE ALWAYS TRIGGER "+triggerName)
 		steps = append(steps, t.shortStep("add "+pgsql.Join(t.columns, ", ", fresh)+" and a trigger", sql...))
 	}
@@ -66,8 +66,9 @@ func (g *graph) prepare() []plan.OnlineStep {
 }
 
 // retype returns the steps that change the type of the sequences that are narrower than
-// bigint. typ returns the new type of a sequence, and text describes the change.
-func (g *graph) retype(typ func(*pgcatalog.Sequence) string, text string) []plan.OnlineStep {
+// bigint in the plan. newType returns the type that a sequence gets, and text describes the
+// change for users.
+func (g *graph) retype(newType func(*pgcatalog.Sequence) string, text string) []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	seen := map[int64]bool{}
 	for _, t := range g.tables {
@@ -79,7 +80,7 @@ func (g *graph) retype(typ func(*pgcatalog.Sequence) string, text string) []plan
 				seen[s.OID] = true
 				steps = append(steps, plan.OnlineStep{
 					Table: t.Display, Text: "sequence " + s.Name + " " + text, Kind: plan.Short,
-					SQL:   []string{"ALTER SEQUENCE " + s.Target() + " AS " + typ(s)},
+					SQL:   []string{"ALTER SEQUENCE " + s.Target() + " AS " + newType(s)},
 					Locks: "SHARE ROW EXCLUSIVE on sequence " + s.Name + " for a moment: inserts that need a value wait",
 				})
 			}
@@ -88,9 +89,9 @@ func (g *graph) retype(typ func(*pgcatalog.Sequence) string, text string) []plan
 	return steps
 }
 
-// endsEarly reports whether the sequence ends before bigint does, because its type is
-// narrower. The sequence of an identity is excluded, because it gets the type of its
-// column.
+// endsEarly reports whether the type of the sequence has to be changed, because it is
+// narrower than bigint. It excludes the sequence of an identity, which gets the type of its
+// column when the swap creates the identity for the new column.
 func endsEarly(s *pgcatalog.Sequence) bool { return !s.Internal && s.Type != "bigint" }
 
 // prepareBack returns the steps that drop the triggers and the new columns, and give the
@@ -99,14 +100,16 @@ func (g *graph) prepareBack() []plan.OnlineStep {
 	return append(g.drop(fresh, ""), g.retype(func(s *pgcatalog.Sequence) string { return s.Type }, "gets its type back")...)
 }
 
-// drop returns the steps that drop the triggers and the columns that columnName names,
-// children before parents. warning is added to the texts of the steps.
+// drop returns the steps that drop the trigger of each table, and the columns whose names
+// columnName returns, children before parents. These are the new columns (fresh) when stage
+// prepare is taken back, and the old columns (old) in stage finish. warning is added to the
+// texts of the steps.
 func (g *graph) drop(columnName naming, warning string) []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, t := range slices.Backward(g.tables) {
 		step := t.shortStep("drop the trigger and "+pgsql.Join(t.columns, ", ", columnName)+warning,
 			"DROP TRIGGER IF EXISTS "+triggerName+" ON "+t.Target(),
-			"DROP FUNCTION IF EXISTS "+t.function()+"()",
+			"DROP FUNCTION IF EXISTS "+t.functionName()+"()",
 			t.alter(t.columns, "DROP COLUMN IF EXISTS %s", columnName))
 		for _, m := range t.members[1:] { // the partitions; one that was detached during the move still has the columns
 			step.SQL = append(step.SQL, "ALTER TABLE IF EXISTS "+m.Target()+" "+formatColumns(m.columns, ", ", "DROP COLUMN IF EXISTS %s", columnName))
@@ -116,8 +119,9 @@ func (g *graph) drop(columnName naming, warning string) []plan.OnlineStep {
 	return steps
 }
 
-// copy returns the steps that copy the rows of each table and partition in batches, and
-// then vacuum the tables, because each copied row leaves an old version behind.
+// copy returns the steps that fill the new columns of the existing rows, in batches, table
+// by table and partition by partition. Further steps then vacuum the tables, because each
+// updated row leaves an old version behind.
 func (g *graph) copy() []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, t := range slices.DeleteFunc(g.families(), (*table).isPartitioned) {
@@ -136,13 +140,17 @@ func (g *graph) copy() []plan.OnlineStep {
 	return steps
 }
 
-// batchSQL returns the statements of a batch. A batch is a range of row addresses (ctid)
-// from $1 to before $2, because that needs no key and reads each page only once. The last
-// statement returns the numbers of rows to copy and of copied rows. Rows that are
-// inserted or moved before the position of the copy are not missed, because the trigger
-// has filled them. A statement skips rows that other transactions have locked, so that no
-// transaction waits for the other; package online comes back for them. If a trigger of a
-// user would fire for the copy, session_replication_role turns it off.
+// batchSQL returns the statements of a batch, which updates the rows whose addresses (ctid)
+// are from $1 to before $2. A ctid has a page and a position on it, such as (7,1), so that
+// a batch needs no key and reads each page only once. A row that is inserted or moved
+// before the position of the copy is not missed, because the trigger has filled its new
+// columns.
+//
+// The last statement copies, and returns two numbers, of the rows that had to be copied and
+// of the copied rows. It skips rows that other transactions have locked (SKIP LOCKED), so
+// that no transaction waits for the other; package online repeats the batch for these rows
+// later. If a trigger of a user would fire for the copy, a statement before it turns such
+// triggers off by session_replication_role.
 func (t *table) batchSQL() []string {
 	where := "ctid >= $1::text::tid AND ctid < $2::text::tid AND " + t.differsSQL(current, fresh)
 	var sql []string
@@ -155,8 +163,8 @@ func (t *table) batchSQL() []string {
 		"SELECT (SELECT n FROM found), (SELECT count(*) FROM copied)")
 }
 
-// index returns the steps that build the indexes of the new columns, for each table and
-// partition.
+// index returns the steps that build the indexes of the new columns. A partitioned table
+// itself has no step, because the swap creates its index from those of its partitions.
 func (g *graph) index() []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, t := range slices.DeleteFunc(g.families(), (*table).isPartitioned) {
@@ -167,14 +175,15 @@ func (g *graph) index() []plan.OnlineStep {
 	return steps
 }
 
-// constrain returns the steps that compare all rows, and add the CHECKs, NOT NULL and
-// foreign keys of the new columns.
+// constrain returns the steps that compare the old and the new columns of all rows, and add
+// the CHECKs, NOT NULL and foreign keys of the new columns.
 func (g *graph) constrain() []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, t := range g.tables {
 		steps = append(steps, t.countDifferences(current, fresh))
 		steps = append(steps, t.addSameCheck(current, fresh)...)
 		if notNull := t.setNotNull(fresh); notNull != nil {
+			// This does not read the table, because addSameCheck has added a valid CHECK.
 			steps = append(steps, t.shortStep("NOT NULL, which the CHECK has proved", notNull...))
 		}
 		for _, c := range gather(t, checksOf) {
@@ -187,8 +196,9 @@ func (g *graph) constrain() []plan.OnlineStep {
 	return steps
 }
 
-// constrainBack returns the steps that drop the foreign keys of the new columns. The
-// other constraints are dropped with the columns by prepareBack.
+// constrainBack returns the steps that take stage constrain back. They drop only the foreign
+// keys of the new columns, because the other constraints disappear when prepareBack drops
+// these columns.
 func (g *graph) constrainBack() []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, k := range g.earlyKeys {

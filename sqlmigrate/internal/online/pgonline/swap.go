@@ -10,27 +10,31 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// function returns the name of the trigger's function.
-func (t *table) function() string {
+// functionName returns the quoted name, with its schema, of the function that the trigger of
+// the move calls. It is, for example, gormflake_sync_orders.
+func (t *table) functionName() string {
 	return pgsql.Qualified(t.Schema, temporaryName(functionPrefix, t.Name, t.OID))
 }
 
-// createFunction returns the statement that creates the trigger's function with this
-// body.
+// createFunction returns the statement that creates the trigger's function or, if it exists,
+// replaces its body. body has the PL/pgSQL statements before RETURN NEW.
 func (t *table) createFunction(body string) string {
-	return "CREATE OR REPLACE FUNCTION " + t.function() + "() RETURNS trigger LANGUAGE plpgsql AS $gormflake$\nBEGIN\n" + body + "  RETURN NEW;\nEND\n$gormflake$"
+	return "CREATE OR REPLACE FUNCTION " + t.functionName() + "() RETURNS trigger LANGUAGE plpgsql AS $gormflake$\nBEGIN\n" + body + "  RETURN NEW;\nEND\n$gormflake$"
 }
 
-// forwardFunction returns the statement that creates the function for the time before the
-// swap. It copies the old columns to the new columns.
+// forwardFunction returns the statement that creates the trigger's function for the time
+// before the swap. The function copies the old columns to the new columns.
 func (t *table) forwardFunction() string {
 	return t.createFunction(formatColumns(t.columns, "", "  NEW.%s := NEW.%s;\n", fresh, current))
 }
 
-// reverseFunction returns the statement that creates the function for the time after the
-// swap. It copies the new columns to the old columns, as NULL if the key does not fit. An
-// INSERT that does not list its columns writes the key to the old column, because that
-// has kept its position; the function then moves the key to the new column.
+// reverseFunction returns the statement that creates the trigger's function for the time
+// after the swap. The function copies the new columns to the old columns, which get NULL if
+// the key does not fit.
+//
+// It begins with a special case. An INSERT that does not list its columns still writes the
+// key to the old column, because this column has kept its position in the table. If the old
+// column has a value, the function therefore copies it to the new column first.
 func (t *table) reverseFunction() string {
 	return t.createFunction("  IF TG_OP = 'INSERT' THEN\n" +
 		formatColumns(t.columns, "", "    NEW.%[1]s := coalesce(NEW.%[2]s, NEW.%[1]s);\n", current, old) + "  END IF;\n" +
@@ -40,23 +44,25 @@ func (t *table) reverseFunction() string {
 		}))
 }
 
-// dropCachedPlans returns statements that alter the functions of the table's triggers and
-// restore them. That makes sessions drop their cached plans, which contain the old type
-// of the keys. It changes COST, because that does not change what the function does.
+// dropCachedPlans returns statements that make sessions drop the cached plans of the PL/pgSQL
+// functions of the table's triggers, because these plans contain the old type of the keys.
+// A session drops them after an ALTER FUNCTION. The statements change the COST of each
+// function and change it back, because that has no effect on its results.
 func (t *table) dropCachedPlans() []string {
 	var sql []string
 	for _, trigger := range gather(t, triggersOf) {
 		restore := "ALTER FUNCTION " + trigger.Function + " COST " + trigger.Cost
 		if trigger.Language == "plpgsql" && !slices.Contains(sql, restore) { // several triggers may have the same function
-			sql = append(sql, restore+"1", restore) // the digit 1 after the cost makes another cost
+			sql = append(sql, restore+"1", restore) // the first sets another cost, for example 1001 for 100
 		}
 	}
 	return sql
 }
 
-// swap returns the step that swaps the columns. It first checks that nothing has changed
-// since the plan was made, with the empty search path under which the plan has read the
-// names of objects. At the end it stores the state for the way back.
+// swap returns the step that swaps the names of the old and the new columns. The step first
+// checks that no table and no object that it creates again has changed since the plan was
+// made, with the empty search path under which the plan has read the names of objects. At
+// the end it stores a hash of the created objects for the way back.
 func (g *graph) swap() plan.OnlineStep {
 	before := []string{emptyPath}
 	for _, t := range g.families() {
@@ -68,30 +74,35 @@ func (g *graph) swap() plan.OnlineStep {
 	return step
 }
 
-// exchange returns the step that exchanges the names of columns in one transaction, in
-// either direction. It locks the views first, because a program that reads a view also
-// locks the view before its tables. text has a %s for the tables. before are statements
-// that check whether the exchange is still possible. change returns the statements for a
-// table. built returns the name under which a foreign key has been prepared.
-func (g *graph) exchange(text string, before []string, change func(*table) []string, built func(*foreignKey) string) plan.OnlineStep {
+// exchange returns the step that exchanges the names of the old and the new columns of all
+// tables in one transaction, for the swap and for its way back. In this order, the step
+// locks the views and the tables, checks the partitions, runs the statements checks, drops
+// the objects that refer to columns by number, drops the foreign keys, exchanges the
+// columns, and creates the foreign keys and the objects again. It locks the views first,
+// because a program that reads a view also locks the view before its tables.
+//
+// text describes the step, and has a %s for the tables. checks are statements that fail if
+// the exchange is not possible. change returns the statements that exchange the columns of
+// a table. builtName returns the name under which an earlier step has added a foreign key.
+func (g *graph) exchange(text string, checks []string, change func(*table) []string, builtName func(*foreignKey) string) plan.OnlineStep {
 	all := g.all()
 	drops, creates := g.recreate()
 	partitionCheck, _ := g.checkPartitions()
-	sql := slices.Concat(pgview.Lock(g.views), lockTables("ACCESS EXCLUSIVE", all...), partitionCheck, before, drops)
+	sql := slices.Concat(pgview.Lock(g.views), lockTables("ACCESS EXCLUSIVE", all...), partitionCheck, checks, drops)
 	for _, k := range g.keys {
-		// The keys of partitions are dropped one by one, because a partitioned table does
-		// not have the key itself while validateLate runs. If it has the key, the first
-		// statement also drops those of the partitions, hence IF EXISTS. A key of a table
-		// without partitions is its only part, which Compact leaves out.
-		for _, k := range slices.Compact(append([]*foreignKey{k}, k.parts...)) {
-			sql = append(sql, "ALTER TABLE "+k.child.Target()+" DROP CONSTRAINT "+pgsql.If(k.child.isPartitioned() || k.Whole != 0, "IF EXISTS ")+pgsql.Quote(k.Name))
+		// If the child is partitioned, drop the foreign key of the table and those of the
+		// partitions. While validateLate runs, only the partitions have it. Otherwise the
+		// first statement drops all of them. Hence IF EXISTS. If the child is not
+		// partitioned, k is its own only part, and Compact leaves out the repetition.
+		for _, part := range slices.Compact(append([]*foreignKey{k}, k.parts...)) {
+			sql = append(sql, "ALTER TABLE "+part.child.Target()+" DROP CONSTRAINT "+pgsql.If(part.child.isPartitioned() || part.Whole != 0, "IF EXISTS ")+pgsql.Quote(part.Name))
 		}
 	}
 	for _, t := range g.tables {
 		sql = append(sql, change(t)...)
 	}
 	for _, k := range g.keys {
-		sql = append(sql, k.placeConstraint(built)...)
+		sql = append(sql, k.placeConstraint(builtName)...)
 	}
 	sql = append(sql, creates...)
 	return plan.OnlineStep{
@@ -100,8 +111,10 @@ func (g *graph) exchange(text string, before []string, change func(*table) []str
 	}
 }
 
-// swap returns the statements that give the names, constraints and indexes of the old
-// columns to the new columns.
+// swap returns the statements for a table that give the names of the old columns, and the
+// names of their constraints and indexes, to the new columns and to the constraints and
+// indexes that earlier stages have built for these. They also replace the function of the
+// trigger, which from then on copies the new columns to the old columns.
 func (t *table) swap() []string {
 	sql := append([]string{t.dropConstraint(sameCheck)}, t.replaceChecks((*check).fresh)...)
 	for _, i := range gather(t, indexesOf) {
@@ -114,20 +127,22 @@ func (t *table) swap() []string {
 	return append(append(sql, t.reverseFunction()), t.dropCachedPlans()...)
 }
 
-// replaceChecks returns statements that drop the CHECKs of the columns that have the
-// names now, and give the names of these CHECKs to the CHECKs that were built for the
-// other columns. built returns the present name of such a CHECK.
-func (t *table) replaceChecks(built func(*check) string) []string {
+// replaceChecks returns statements that replace each CHECK of the columns that programs use
+// by the CHECK that an earlier step has added for the other columns. They drop the first,
+// and give its name and comment to the second. builtName returns the present name of the
+// second.
+func (t *table) replaceChecks(builtName func(*check) string) []string {
 	var sql []string
 	for _, c := range gather(t, checksOf) {
-		sql = append(sql, c.table.dropConstraint(c.Name), c.table.renameConstraint(built(&c), c.Name))
+		sql = append(sql, c.table.dropConstraint(c.Name), c.table.renameConstraint(builtName(&c), c.Name))
 		sql = append(sql, pgsql.Comment("CONSTRAINT "+pgsql.Quote(c.Name)+" ON "+c.table.Target(), c.Comment)...)
 	}
 	return sql
 }
 
-// markIndex returns statements that make i the index for CLUSTER and the replica
-// identity, if the plan found these properties at the index of this name.
+// markIndex returns statements that make the index with the name of i the index for CLUSTER
+// and the replica identity, if the original index had these properties. They are necessary
+// because another index has taken the name.
 func (t *table) markIndex(i index) []string {
 	var sql []string
 	if i.Clustered {
@@ -139,8 +154,9 @@ func (t *table) markIndex(i index) []string {
 	return sql
 }
 
-// freeIndexName returns statements that free the name of an index. A primary key is
-// dropped, because a table can have only one.
+// freeIndexName returns statements by which the swap frees the name of an index of the old
+// columns. They rename the index or its constraint. A primary key is dropped instead,
+// because a table can have only one.
 func (t *table) freeIndexName(i index) []string {
 	var sql []string
 	if i.Identity && !i.Primary() { // otherwise its columns would stay NOT NULL; markIndex sets the replica identity again
@@ -153,18 +169,22 @@ func (t *table) freeIndexName(i index) []string {
 		return []string{t.dropConstraint(i.Constraint)}
 	case i.Constraint != "":
 		return append(sql, t.renameConstraint(i.Constraint, i.old()))
-	case t.isPartitioned(): // create its successor here, because freshDefinitions has the names that the columns have before replaceColumns
+	case t.isPartitioned():
+		// Also create the index of the new columns, to which attachIndexes attaches those
+		// of the partitions. This has to be before replaceColumns, because freshDefinitions
+		// has the names that the new columns have before it.
 		return append(sql, t.renameIndex(i.Name, i.old()), i.create("", t, i.Name, t.freshDefinitions))
 	default:
 		return append(sql, t.renameIndex(i.Name, i.old()))
 	}
 }
 
-// placeIndex returns statements that give a built index the name that freeIndexName has
-// freed, and recreate its constraint and comments. built is the present name of the
-// index. For a partitioned table, they create the constraint, and attach the indexes of
-// the partitions, which have their final names already.
-func (t *table) placeIndex(i index, built string) []string {
+// placeIndex returns statements that give the name of i to the index that an earlier step
+// has built for the other columns, and create the constraint and the comments of i again.
+// builtName is the present name of that index. For a partitioned table, they create the
+// constraint, and attach the indexes of the partitions, which have their final names
+// already.
+func (t *table) placeIndex(i index, builtName string) []string {
 	var sql []string
 	kind := "UNIQUE"
 	if i.Primary() {
@@ -172,32 +192,33 @@ func (t *table) placeIndex(i index, built string) []string {
 	}
 	switch {
 	case t.isPartitioned():
-		sql = t.placePartedIndex(i)
+		sql = t.attachIndexes(i)
 	case i.Constraint == "":
-		sql = append(sql, t.renameIndex(built, i.Name))
+		sql = append(sql, t.renameIndex(builtName, i.Name))
 	default:
-		sql = append(sql, "ALTER TABLE "+t.Target()+" ADD CONSTRAINT "+pgsql.Quote(i.Constraint)+" "+kind+" USING INDEX "+pgsql.Quote(built)+i.Deferral)
+		sql = append(sql, "ALTER TABLE "+t.Target()+" ADD CONSTRAINT "+pgsql.Quote(i.Constraint)+" "+kind+" USING INDEX "+pgsql.Quote(builtName)+i.Deferral)
 	}
 	sql = append(sql, pgsql.Comment("INDEX "+pgsql.Qualified(t.Schema, i.Name), i.Comment)...)
 	return append(sql, pgsql.Comment("CONSTRAINT "+pgsql.Quote(i.Constraint)+" ON "+t.Target(), i.ConstraintComment)...)
 }
 
-// replaceColumns returns statements that rename the columns. with returns the names of
-// the columns that take the names of c, and aside the new names of the columns that had
-// them.
-func (t *table) replaceColumns(with, aside naming) []string {
+// replaceColumns returns statements that exchange two columns for each column to widen. The
+// column that programs use gets the name asideName, and the other column, whose present
+// name is otherName, gets its name, default and sequences. For example, the swap renames id
+// to gormflake_old_id, and gormflake_new_id to id.
+func (t *table) replaceColumns(otherName, asideName naming) []string {
 	var sql []string
 	for _, c := range t.columns {
-		sql = append(sql, t.moveDefault(c, c.Name, with(c))...)
-		sql = append(sql, t.rename(c.Name, aside(c)), t.rename(with(c), c.Name))
+		sql = append(sql, t.moveDefault(c, c.Name, otherName(c))...)
+		sql = append(sql, t.rename(c.Name, asideName(c)), t.rename(otherName(c), c.Name))
 		sql = append(sql, t.takeOverSequences(c)...)
 	}
 	return sql
 }
 
-// moveDefault returns statements that move the identity or the default of one column to
-// another. They also drop NOT NULL of the first column, because the trigger writes NULL
-// to the old column if a key does not fit.
+// moveDefault returns statements that move the identity or the default of the column from
+// to the column to. c has the properties. The statements also drop NOT NULL of the column
+// from, because the trigger writes NULL to the old column if a key does not fit.
 func (t *table) moveDefault(c *column, from, to string) []string {
 	var sql []string
 	alter := "ALTER TABLE " + t.Target() + " ALTER COLUMN " + pgsql.Quote(from)
@@ -215,9 +236,10 @@ func (t *table) moveDefault(c *column, from, to string) []string {
 	return sql
 }
 
-// takeOverSequences returns statements that make the column that now has the name of c
-// the owner of the sequences of c. Otherwise, the sequences would be dropped with the old
-// column.
+// takeOverSequences returns statements that make the column that now has the name of c the
+// owner of the sequences that the old column owns. Otherwise, the sequences would be
+// dropped with the old column. It leaves out the sequence of an identity, which moveDefault
+// moves.
 func (t *table) takeOverSequences(c *column) []string {
 	var sql []string
 	for _, s := range c.sequences {
@@ -228,9 +250,10 @@ func (t *table) takeOverSequences(c *column) []string {
 	return sql
 }
 
-// moveIdentity returns a statement that moves an identity to another column, at its
-// present value. It drops the old identity first, which frees the name of the sequence.
-// always is true for GENERATED ALWAYS.
+// moveIdentity returns a statement that moves the identity with sequence s from a column to
+// another, so that it continues at its present value. It drops the old identity first, which
+// frees the name of the sequence for the new identity. always is true if the identity is
+// GENERATED ALWAYS.
 func moveIdentity(s *pgcatalog.Sequence, table, from, to string, always bool) string {
 	return doBlock("reached bigint; called boolean;", fmt.Sprintf(
 		"  SELECT last_value, is_called INTO reached, called FROM %[1]s;\n"+
@@ -241,11 +264,11 @@ func moveIdentity(s *pgcatalog.Sequence, table, from, to string, always bool) st
 }
 
 // checkTable returns a statement that fails if the table has changed since the plan was
-// made. An object that uses the old columns, and that the plan does not know, would
-// otherwise keep using the old columns after the swap. Any trigger that the plan does not
-// know counts too. The CHECK and the trigger of the move itself do not count. The
-// statement also fails if the trigger of the move is missing or not ENABLE ALWAYS
-// (tgenabled 'A'), because then the columns may differ, or if an index is invalid.
+// made. It searches pg_depend for objects that use the old columns and that the plan does
+// not know, because these would keep using the old columns after the swap. It also searches
+// for triggers that the plan does not know. The CHECK and the trigger of the move itself do
+// not count. The statement also fails if the trigger of the move is missing or not ENABLE
+// ALWAYS (tgenabled 'A'), because then the columns may differ, or if an index is invalid.
 func (t *table) checkTable() string {
 	triggers := []string{triggerName}
 	for _, trigger := range gather(t, triggersOf) {
@@ -275,10 +298,10 @@ func (t *table) checkTable() string {
 }
 
 // swapBack returns the steps that take the swap back. The first steps only read, and fail
-// if it is impossible, before anything is changed. Further steps build the constraints
-// and indexes of the old columns again, which the swap has dropped or which the old
-// columns do not have. If the swap has not happened, all steps up to the exchange are
-// done (Unless).
+// if the way back is impossible. The next steps build the indexes and constraints of the old
+// columns that these do not have, because the swap has dropped them. Then a step exchanges
+// the columns, and the last steps validate foreign keys. If the swap has not happened, or
+// has been taken back, the steps up to the exchange count as done (Unless).
 func (g *graph) swapBack() []plan.OnlineStep {
 	_, checks := g.checkPartitions()
 	var steps []plan.OnlineStep
@@ -305,14 +328,16 @@ func (g *graph) swapBack() []plan.OnlineStep {
 }
 
 // notSwapped returns a query that is true before the swap, and after it has been taken
-// back. Only between these does the table have a column with the name of the old column
-// after the swap. One column is enough to tell, because one transaction swaps all.
+// back. In between, the table has a column with a name such as gormflake_old_id. The query
+// tests only one column of the move, because one transaction swaps all.
 func (g *graph) notSwapped() string {
 	t := g.tables[0]
 	return "SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE attrelid = " + pgsql.Literal(t.Target()) + "::regclass AND attname = " + pgsql.Literal(old(t.columns[0])) + " AND NOT attisdropped)"
 }
 
-// findLargeKeys returns the step that fails if a key does not fit into the old columns.
+// findLargeKeys returns the step that fails if the table has a key that does not fit into
+// its old column, because the swap cannot be taken back then. It runs after the swap, so
+// that the names of the columns are those of the new columns.
 func (t *table) findLargeKeys() plan.OnlineStep {
 	outside := pgsql.Join(t.columns, " OR ", func(c *column) string {
 		low, high := c.Bounds()
@@ -322,9 +347,9 @@ func (t *table) findLargeKeys() plan.OnlineStep {
 		"SELECT count(*) FROM (SELECT FROM "+t.Target()+" WHERE "+outside+" LIMIT 1) AS outside")
 }
 
-// backSwap returns the statements that give the names, constraints and indexes back to
-// the old columns, and make them NOT NULL again. The indexes of the new columns are
-// dropped, because prepareBack drops these columns.
+// backSwap returns the statements for a table that take its swap back. They give the names,
+// constraints and indexes back to the old columns, and make these NOT NULL again. They drop
+// the indexes of the new columns, because later steps of the way back drop these columns.
 func (t *table) backSwap() []string {
 	var sql []string
 	for _, i := range gather(t, indexesOf) {
