@@ -14,17 +14,19 @@ import (
 )
 
 func main() {
-	// "go vet -vettool=gormflake" runs this program as its tool.
+	// "go vet -vettool=gormflake" runs this program as its tool. vet.Tool does not return.
 	if vet.IsTool(os.Args[1:]) {
 		vet.Tool()
 	}
 	os.Exit(run())
 }
 
-// run runs the command line until its end, Ctrl-C or SIGTERM, and returns the exit code.
+// run runs the command line until its end, Ctrl-C or SIGTERM, and returns the exit code. It
+// is separate from main, because os.Exit skips deferred calls.
 func run() int {
-	// A write to a closed pipe returns an error if SIGPIPE is ignored. Otherwise the signal
-	// would end the process before it releases its worker.
+	// Ignore SIGPIPE, so that a write to a closed pipe, as in "gormflake gen | head", returns an
+	// error. The signal would end the process at once, and a worker ID that the process has
+	// leased would stay occupied until its lease expires.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

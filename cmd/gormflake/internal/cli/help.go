@@ -29,8 +29,8 @@ Exit codes:
 A flag that is left out takes its value from the environment variable that its help
 names, such as $GORMFLAKE_DSN; of a flag that may be repeated, one value a line.`
 
-// completeHelp makes cobra's own commands, help and completion, reject unknown arguments,
-// and sets the width of all help texts.
+// completeHelp makes the two commands that cobra adds, help and completion, reject unknown
+// arguments. It also sets the width of all help texts.
 func completeHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -38,11 +38,12 @@ func completeHelp(root *cobra.Command) {
 		switch cmd.Name() {
 		case "help":
 			cmd.Args = func(_ *cobra.Command, args []string) error {
+				// For "help workers rase", topic is the command workers and rest is "rase".
 				topic, rest, err := root.Find(args)
 				if err != nil || len(rest) == 0 {
 					return err
 				}
-				return flags.Group(topic, rest) // without this check, cobra prints the help of the parent command
+				return flags.Group(topic, rest) // otherwise cobra would print the help of topic
 			}
 		case "completion":
 			cmd.Args = flags.Group
@@ -61,13 +62,15 @@ func completeHelp(root *cobra.Command) {
 		cmd.Long = wrap(cmd.Long, width)
 		help(cmd, args)
 	})
+	// Cobra's template does not wrap the descriptions of flags.
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+strconv.Itoa(width)))
 }
 
 var (
 	// lineBreak matches a line break within a paragraph or an item. Such a break is
 	// followed by at least four spaces, or stands between a line of 60 characters or more
-	// and a line that begins without a space.
+	// and a line that begins without a space. In the second case, the match includes the
+	// last 60 characters before the break and the first behind it, which are its groups.
 	lineBreak = regexp.MustCompile(`\n {4,}|([^\n]{60})\n(\S)`)
 
 	// item matches the beginning of an item, such as "  1. " or "  held     ". The further
@@ -75,9 +78,11 @@ var (
 	item = regexp.MustCompile(`^  (\d\. |\S.*?  +)`)
 )
 
-// wrap wraps a text at width. It first joins the lines of each paragraph, and of each item
-// that begins with two spaces, because the source wraps them at about 80 characters.
+// wrap wraps the text of a help at width. It first joins the lines of each paragraph, and
+// of each item that begins with two spaces, because the source wraps them at about 80
+// characters.
 func wrap(text string, width int) string {
+	// $1 and $2 are the text on both sides of a line break, which a space replaces.
 	lines := strings.Split(lineBreak.ReplaceAllString(text, "$1 $2"), "\n")
 	for i, line := range lines {
 		lines[i] = terminal.Wrap(line, width, len(item.FindString(line)))

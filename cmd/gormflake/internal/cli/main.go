@@ -46,30 +46,33 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 	out := &buffer{bufio.NewWriter(streams.Out), streams.Out}
 	streams.Out = out
 	root := Command(streams)
-	running := false // an error before the command runs is a mistake in the command line
+	started := false // an error before the command has started is a mistake in the command line
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
-		running = errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()) == nil // cobra checks the flags only after this hook
+		// Cobra makes the same two checks after this hook, and starts the command if both
+		// succeed.
+		started = errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()) == nil
 	}
 	// The commands min and max take times such as -1h, and vet takes -tags, which pflag
 	// would parse as short flags.
 	root.SetArgs(ids.WithTimesLast(root, vet.WithLongTags(args)))
 	err := root.ExecuteContext(ctx)
-	if !running {
+	if !started {
 		err = terminal.Usage(err)
 	}
-	// A command that has written output itself may already have returned the error of the
-	// output.
+	// Report a failed write of the output, unless the command has failed for another reason.
+	// Flush returns the first error of all writes. A command that has called Flush itself
+	// has already returned this error, so that err contains outputErr.
 	if outputErr := out.Flush(); outputErr != nil && (err == nil || errors.Is(err, outputErr)) {
 		if errors.Is(outputErr, syscall.EPIPE) {
-			return terminal.ExitPipe // the reader of the output has ended, for example head
+			return terminal.ExitPipe // the reader of the output has ended, as in "gormflake gen | head"
 		}
 		err = fmt.Errorf("write to standard output: %w", cmp.Or(err, outputErr))
 	}
 	if err == nil {
 		return terminal.ExitOK
 	}
-	// A command that may have changed something says so in its own interruption, which
-	// Interrupted keeps.
+	// After Ctrl-C, the error says what was changed. A command that may have changed
+	// something has called Interrupted itself, and this second call keeps its text.
 	err = terminal.Interrupted(ctx, err, "nothing was changed")
 	if text := terminal.OneLine(err); text != "" {
 		terminal.Say(streams.Err, "gormflake: %s", plain.Words(text))
@@ -104,38 +107,42 @@ func Command(streams Streams) *cobra.Command {
 	return root
 }
 
-// flagError adds advice to an error about flags. A command that takes IDs reads a negative
-// number as a short flag, so the error says that no ID is negative.
+// flagError adds advice to an error about flags, such as the flag that the user may have
+// meant. pflag reads the -5 of "gormflake parse -5" as a flag of one letter, so for a
+// command that takes IDs the error says that no ID is negative.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if _, takesIDs := cmd.Annotations[ids.TakesIDs]; takesIDs && errors.As(err, &unknown) {
-		if group := unknown.GetSpecifiedShortnames(); group != "" && group[0] >= '0' && group[0] <= '9' {
-			return fmt.Errorf("-%s is neither a flag nor an ID: no ID is negative; see %q", group, flags.HelpOf(cmd))
+		letters := unknown.GetSpecifiedShortnames() // the argument without its hyphen; empty for --name
+		if letters != "" && letters[0] >= '0' && letters[0] <= '9' {
+			return fmt.Errorf("-%s is neither a flag nor an ID: no ID is negative; see %q", letters, flags.HelpOf(cmd))
 		}
 	}
 	return flags.WrongFlag(cmd, err)
 }
 
 // A buffer collects the output until the command flushes it or ends. After an error it
-// does not write any more, and Flush returns that error.
+// does not write any more, and Flush returns that error. Package terminal calls its methods
+// Flush and Stream.
 type buffer struct {
 	*bufio.Writer
-	to io.Writer
+	stream io.Writer
 }
 
-// Stream returns the underlying stream, which may be a terminal.
-func (b *buffer) Stream() io.Writer { return b.to }
+// Stream returns the stream under the buffer, by which package terminal finds out whether
+// the output goes to a terminal.
+func (b *buffer) Stream() io.Writer { return b.stream }
 
 // A strictValue is a flag value with readable errors. It rejects values that pflag accepts
 // silently. These are an empty text, which is often an unset variable of a script, and a
 // number with a leading zero, because pflag reads 010 as 8, which is another worker.
 type strictValue struct {
 	pflag.Value
-	mayBeEmpty bool
+	mayBeEmpty bool // whether the flag accepts an empty text
 }
 
-// Set checks the text before the underlying value does, and explains the errors of that
-// value.
+// Set checks the text, and then passes it to the value of pflag. If that value returns an
+// error, Set returns an error that says which text is wanted.
 func (s strictValue) Set(text string) error {
 	switch s.Type() {
 	case "string", "stringArray", "stringSlice":
@@ -157,7 +164,7 @@ func (s strictValue) Set(text string) error {
 	case err != nil && s.Type() == "intSlice":
 		return errors.New("want whole numbers, with commas between them")
 	case errors.As(err, &number):
-		return number.Err
+		return number.Err // for example "value out of range", without the name of strconv's function
 	}
 	return err
 }
@@ -166,18 +173,22 @@ func (s strictValue) Set(text string) error {
 // accepts numbers out of range, which the flag itself rejects.
 func isWhole(text string) bool {
 	n, err := strconv.ParseInt(text, 10, 64)
+	// Formatting n again gives another text if text has a leading zero or a plus sign.
 	return text == strconv.FormatInt(n, 10) || errors.Is(err, strconv.ErrRange)
 }
 
-// makeStrict makes the flags of cmd and of its subcommands strict. It also makes each
-// command read its environment variables before it checks its arguments.
+// makeStrict wraps the values of all flags of cmd and of its subcommands in a strictValue.
+// It adds the environment variable of each flag to its help, and makes each command set its
+// flags from these variables before it checks its arguments.
 func makeStrict(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if variable := flags.Variable(f); variable != "" {
 			f.Usage += " [$" + variable + "]"
 		}
 		if f.DefValue == "0s" || f.DefValue == "[]" {
-			f.DefValue = "" // the help would show this default, because pflag no longer knows the type
+			// The help omits a default that is the zero value. pflag recognizes 0s and [] only by
+			// the Go type of the value, which the wrapper below hides.
+			f.DefValue = ""
 		}
 		_, mayBeEmpty := f.Annotations[flags.MayBeEmpty]
 		f.Value = strictValue{f.Value, mayBeEmpty}

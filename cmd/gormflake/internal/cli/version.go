@@ -13,6 +13,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
+// newVersion returns the command version.
 func newVersion() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -61,7 +62,8 @@ func readBuild() build {
 	return b
 }
 
-// version returns the build as a text on a single line.
+// version returns the build as a text on a single line, for example
+// "v0.1.0 1f2e3d4c with changes, go1.25.0 linux/amd64".
 func version() string {
 	b := readBuild()
 	text := b.Version

@@ -1,5 +1,5 @@
-// Package leasestore opens stores of leases that are not databases. The forms of a URL
-// are:
+// Package leasestore opens stores of leases that are not databases. A lease is the right
+// of one process to issue IDs under a worker ID. The forms of a URL are:
 //
 //	redis://user:password@host:6379/0                           one server; rediss:// is with TLS
 //	redis://host:26379/0?addr=host:26379&master_name=mymaster   sentinels
@@ -43,13 +43,13 @@ const Forms = "redis://host:6379/0, etcd://host:2379 or zookeeper://host:2181"
 // answerTimeout limits how long servers may take to answer the first request.
 const answerTimeout = 10 * time.Second
 
-// A Store is a connected store. The caller closes it.
+// A Store is a connected store of leases. The caller calls Close, which ends the connection.
 type Store struct {
 	lease.Store
 	Close func() error
 }
 
-// openers are the functions that open a store, by the scheme of its URL.
+// openers are the functions that open a store, by the scheme of its URL. a is the parsed URL.
 var openers = map[string]func(ctx context.Context, a address, namespace string, log *slog.Logger) (*Store, error){
 	"redis":     openRedis,
 	"rediss":    openRedis,
@@ -58,16 +58,18 @@ var openers = map[string]func(ctx context.Context, a address, namespace string, 
 	"zookeeper": openZooKeeper,
 }
 
-// Is reports whether the URL is for a store that this package opens.
+// Is reports whether the URL is for a store that this package opens, such as
+// redis://host:6379/0. It is false for the URL of a database, and for a text without "://".
 func Is(rawURL string) bool {
 	scheme, _, found := strings.Cut(rawURL, "://")
 	_, known := openers[strings.ToLower(scheme)]
 	return found && known
 }
 
-// Open connects to the store. It returns an error if the store does not answer within ten
-// seconds. The store logs warnings to log, for example about settings under which the
-// servers may lose writes. Errors do not contain the password.
+// Open connects to the store, and returns an error if it does not answer within ten
+// seconds. namespace separates the workers of applications that share the store. The store
+// logs warnings to log, for example about settings under which the servers may lose
+// writes. Errors do not contain the password.
 func Open(ctx context.Context, rawURL, namespace string, log *slog.Logger) (*Store, error) {
 	a, err := parse(rawURL)
 	if err != nil {
@@ -86,45 +88,49 @@ func Open(ctx context.Context, rawURL, namespace string, log *slog.Logger) (*Sto
 	return store, nil
 }
 
-// An address is a URL that may have several hosts, which package net/url does not
-// support. Its Host is the first host.
+// An address is a URL that may have several hosts, such as etcd://a:2379,b:2379, which
+// package net/url does not support. The embedded URL has only the first host.
 type address struct {
 	*url.URL
-	hosts []string
+	hosts []string // all hosts, each with its port if the URL has one
 }
 
-// errForm is the error for a malformed URL. It does not quote the URL, which may contain a password.
+// errForm is the error for a malformed URL. It does not quote the URL, which may contain a
+// password.
 var errForm = errors.New("not a URL of a store: want " + Forms +
 	", with @ : / ? # and % of names and passwords percent-encoded")
 
 // parse returns the address of a URL. It cuts the list of hosts out of the URL, so that
-// package net/url parses a URL with the first host only.
+// package net/url parses a URL with the first host only. For example, for
+// etcds://user:password@a:2379,b:2379?ca=FILE it parses etcds://user:password@a:2379?ca=FILE,
+// and sets hosts to a:2379 and b:2379.
 func parse(rawURL string) (address, error) {
 	scheme, rest, found := strings.Cut(rawURL, "://")
-	end := strings.IndexAny(rest, "/?#")
-	if end < 0 {
-		end = len(rest)
+	authorityEnd := strings.IndexAny(rest, "/?#")
+	if authorityEnd < 0 {
+		authorityEnd = len(rest)
 	}
-	authority, tail := rest[:end], rest[end:]
-	at := strings.LastIndexByte(authority, '@') + 1
-	hosts := strings.Split(authority[at:], ",")
-	u, err := url.Parse(scheme + "://" + authority[:at] + hosts[0] + tail)
-	// A / or # that is not encoded in a password has ended the authority too early. The
-	// tail then contains the @ or the #. The error of the parser is not returned, because
-	// it may contain the password.
+	authority, tail := rest[:authorityEnd], rest[authorityEnd:]
+	hostsStart := strings.LastIndexByte(authority, '@') + 1 // 0 if there is no user
+	hosts := strings.Split(authority[hostsStart:], ",")
+	u, err := url.Parse(scheme + "://" + authority[:hostsStart] + hosts[0] + tail)
+	// A password with a / ? or # that is not percent-encoded ends the authority too early. The
+	// tail then contains the @ behind the password, or the #. The error of the parser is not
+	// returned, because it may contain the password.
 	if !found || err != nil || strings.ContainsAny(tail, "@#") {
 		return address{}, errForm
 	}
 	a := address{URL: u, hosts: hosts}
 	for _, host := range hosts {
-		if host == "" || strings.HasPrefix(host, ":") {
+		if host == "" || strings.HasPrefix(host, ":") { // a port alone, such as :2379
 			return a, fmt.Errorf("%s: a host is missing: want %s", a.Scheme, Forms)
 		}
 	}
 	return a, nil
 }
 
-// withPort returns the hosts. It appends the port to hosts without a port.
+// withPort returns all hosts of the address, with the default port behind each host that
+// has no port.
 func (a address) withPort(port string) []string {
 	var all []string
 	for _, host := range a.hosts {
@@ -136,8 +142,8 @@ func (a address) withPort(port string) []string {
 	return all
 }
 
-// allowOnly returns an error if the URL has a path, or parameters other than the named
-// ones.
+// allowOnly returns an error if the URL has a path, or a parameter that is not in
+// parameters. Otherwise a misspelled parameter would be ignored silently.
 func (a address) allowOnly(parameters ...string) error {
 	if strings.Trim(a.Path, "/") != "" {
 		return fmt.Errorf("path %q: want none: records are kept under gormflake, apart by namespace", a.Path)
@@ -146,7 +152,7 @@ func (a address) allowOnly(parameters ...string) error {
 	for _, name := range parameters {
 		query.Del(name)
 	}
-	for name := range query {
+	for name := range query { // a parameter that is left in query is not allowed
 		return fmt.Errorf("unknown parameter %q: want %s", name, cmp.Or(strings.Join(parameters, ", "), "none"))
 	}
 	return nil
@@ -159,7 +165,7 @@ func openEtcd(ctx context.Context, a address, namespace string, _ *slog.Logger) 
 	if err != nil {
 		return nil, err
 	}
-	config.Logger = zap.NewNop() // without it, the client writes to standard error
+	config.Logger = zap.NewNop() // a client without a logger writes to standard error
 	client, err := clientv3.New(*config)
 	if err != nil {
 		return nil, err
@@ -170,8 +176,9 @@ func openEtcd(ctx context.Context, a address, namespace string, _ *slog.Logger) 
 	return &Store{etcdlease.New(client, etcdlease.WithNamespace(namespace)), client.Close}, nil
 }
 
-// etcdConfig returns the configuration of the client. Only etcds:// has TLS, and the
-// parameters for its files.
+// etcdConfig returns the configuration of the client. With the scheme etcds, the client
+// uses TLS, and the parameters ca, cert and key may name its files. With the scheme etcd,
+// any parameter is an error.
 func etcdConfig(a address) (*clientv3.Config, error) {
 	var parameters []string
 	spec := clientv3.ConfigSpec{Endpoints: a.withPort("2379"), DialTimeout: answerTimeout, Auth: &clientv3.AuthConfig{Username: a.User.Username()}}
@@ -189,22 +196,22 @@ func etcdConfig(a address) (*clientv3.Config, error) {
 	return clientv3.NewClientConfig(&spec, zap.NewNop())
 }
 
-// checkEtcd returns an error if the cluster cannot be read. It reads a key that need not
-// exist, because a read of any key needs the majority of the members that a read of the
-// records needs.
+// checkEtcd returns an error if the cluster cannot be read, because clientv3.New may return
+// before it has reached a member. The key that it reads need not exist. A read of any key
+// succeeds only if a majority of the members answers, like a read of the records.
 func checkEtcd(ctx context.Context, client *clientv3.Client) error {
 	if _, err := client.Get(ctx, "gormflake/"); err != nil {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return context.Cause(ctx) // for example "no answer within 10s"
 		}
 		return fmt.Errorf("ask the cluster: %w", err)
 	}
 	return nil
 }
 
-// quietRedis stops go-redis from writing each failed dial to standard error. It runs only
-// once, because SetLogger writes a variable of package redis that the goroutines of
-// clients that are already open read.
+// quietRedis stops go-redis from writing a line to standard error for each failed dial.
+// Only the first call has an effect, because SetLogger writes a global variable of package
+// redis without a lock, and the goroutines of an open client read this variable.
 var quietRedis = sync.OnceFunc(func() { redis.SetLogger(quietLogger{}) })
 
 // openRedis connects to a server, sentinels or a cluster, and waits for an answer.
@@ -228,8 +235,9 @@ type quietLogger struct{}
 
 func (quietLogger) Printf(context.Context, string, ...any) {}
 
-// redisClient returns a client for sentinels, for a cluster or for a single server. The
-// parameters of the URL tell them apart.
+// redisClient returns a client for sentinels, for a cluster or for a single server, as the
+// parameters of the URL demand. master_name is the name under which sentinels know the
+// server, and addr is another node of a cluster, or another sentinel.
 func redisClient(a address) (redis.UniversalClient, error) {
 	switch query := a.Query(); {
 	case query.Has("master_name"):
@@ -240,7 +248,9 @@ func redisClient(a address) (redis.UniversalClient, error) {
 	return newRedis(redis.NewClient, redis.ParseURL, a)
 }
 
-// newRedis parses the URL into the options of a client, and opens the client.
+// newRedis parses the URL into the options O of a client, and returns the client. open and
+// parse are the functions of go-redis for one kind of client, for example redis.NewClient
+// and redis.ParseURL.
 func newRedis[O any, C redis.UniversalClient](open func(O) C, parse func(string) (O, error), a address) (redis.UniversalClient, error) {
 	options, err := parse(a.String())
 	if err != nil {
@@ -255,11 +265,13 @@ const (
 	sessionTimeout = 10 * time.Second
 
 	// forceSync is the parameter with which a user states that no server has
-	// forceSync=no. A client cannot read this setting from ZooKeeper.
+	// forceSync=no, with which a server may forget acknowledged writes when its machine
+	// dies. A client cannot read this setting from ZooKeeper.
 	forceSync = "forceSync"
 )
 
-// openZooKeeper connects to an ensemble, and waits for a session.
+// openZooKeeper connects to an ensemble, and waits for a session. With forceSync=yes in the
+// URL, the store does not warn that a server may have forceSync=no.
 func openZooKeeper(ctx context.Context, a address, namespace string, logger *slog.Logger) (*Store, error) {
 	if err := a.allowOnly(forceSync); err != nil {
 		return nil, err
@@ -270,6 +282,7 @@ func openZooKeeper(ctx context.Context, a address, namespace string, logger *slo
 	} else if value != "" {
 		return nil, fmt.Errorf("%s=%s: want yes, if no server has forceSync=no", forceSync, value)
 	}
+	// Without a logger of its own, the client writes to standard error.
 	conn, events, err := zk.Connect(a.withPort("2181"), sessionTimeout, zk.WithLogger(log.New(io.Discard, "", 0)))
 	if err != nil {
 		return nil, err
@@ -282,7 +295,9 @@ func openZooKeeper(ctx context.Context, a address, namespace string, logger *slo
 	return &Store{zklease.New(conn, options...), closeConn}, nil
 }
 
-// awaitSession waits for a session, and authenticates it if the URL has a password.
+// awaitSession waits until the client, which connects in the background, has a session. It
+// then authenticates the session if the URL has a password. Each event is a change of the
+// connection's state.
 func awaitSession(ctx context.Context, conn *zk.Conn, events <-chan zk.Event, a address) error {
 	for conn.State() != zk.StateHasSession {
 		select {

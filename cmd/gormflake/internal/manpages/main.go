@@ -24,7 +24,7 @@ func main() {
 	}
 }
 
-// write writes a page for each command to the folder that args name.
+// write writes a manual page for each command to a folder, which is the only element of args.
 func write(args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("got %d arguments: want a folder", len(args))
@@ -32,6 +32,7 @@ func write(args []string) error {
 	if err := os.MkdirAll(args[0], 0o755); err != nil {
 		return err
 	}
+	// The command is only described and does not run, so its streams are empty.
 	root := cli.Command(cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
 	root.DisableAutoGenTag = true // otherwise each page would have the date on which it was made
 	return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "gormflake", Manual: "gormflake"}, args[0])

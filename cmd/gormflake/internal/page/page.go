@@ -39,18 +39,22 @@ type Config struct {
 	// Workers enables GET v1/workers, which lists the holders of workers.
 	Workers bool `json:"workers"`
 
-	// Token means that these paths require a bearer token, for which the page asks.
+	// Token means that the paths above require a bearer token, for which the page asks the
+	// user.
 	Token bool `json:"token"`
 }
 
-// policy allows the page to load only files of this handler.
+// policy is the header Content-Security-Policy. It allows the page to load and call only
+// addresses of its own service, and forbids other sites to embed the page.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// Handler serves the page at "/", and its files beside it. All addresses in the page are
-// relative, so that [http.StripPrefix] can move it. The handler needs no token and may be
-// called concurrently. It answers unknown paths with 404, and other methods than GET and
-// HEAD with 405. For these it calls refuse, unless refuse is nil.
+// Handler returns a handler that serves the page at "/", and its files at paths such as
+// "/style.css". All addresses in the page are relative, so that [http.StripPrefix] can serve
+// it below another path. The handler needs no token and may be called concurrently.
+//
+// The handler refuses unknown paths with 404, and other methods than GET and HEAD with 405.
+// refuse writes such an answer. If refuse is nil, the answer is plain text.
 func Handler(cfg Config, refuse func(w http.ResponseWriter, status int, detail string)) http.Handler {
 	if refuse == nil {
 		refuse = func(w http.ResponseWriter, status int, detail string) { http.Error(w, detail, status) }
@@ -79,13 +83,14 @@ func Handler(cfg Config, refuse func(w http.ResponseWriter, status int, detail s
 //go:embed static/*.html static/*.css static/*.js
 var static embed.FS
 
-// An asset is a file with its headers and both forms of its content.
+// An asset is a file with its headers and its content, plain and compressed.
 type asset struct {
 	name, contentType, tag string // tag is the ETag
-	content, compressed    []byte
+	content, compressed    []byte // compressed is in the format gzip
 }
 
-// contentTypes are fixed, because package mime depends on the machine.
+// contentTypes are the content types by the extension of a file. Package mime would take them
+// from the machine, where they may differ.
 var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -95,7 +100,7 @@ var contentTypes = map[string]string{
 
 // newAsset returns the file with the name, whose extension decides the content type.
 func newAsset(name string, content []byte) asset {
-	sum := sha256.Sum256(content) // so that each content has a tag of its own
+	sum := sha256.Sum256(content) // the tag depends on the content, so that it changes when the file does
 	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
 	return asset{name, contentTypes[path.Ext(name)], tag, content, compress(content)}
 }
@@ -109,14 +114,15 @@ func compress(content []byte) []byte {
 	return b.Bytes()
 }
 
-// loadAssets returns all files by their paths. Reading from an embed.FS does not fail.
+// loadAssets returns the embedded files by their paths, such as "/style.css". It ignores
+// errors, because reading from an [embed.FS] does not fail.
 func loadAssets() map[string]asset {
 	found := map[string]asset{}
 	names, _ := fs.Glob(static, "static/*")
 	for _, name := range names {
 		content, _ := static.ReadFile(name)
 		if name == "static/index.html" {
-			content = bytes.Replace(content, []byte("<script"), preloads(names), 1)
+			content = bytes.Replace(content, []byte("<script"), preloads(names), 1) // before the first script
 		}
 		found["/"+path.Base(name)] = newAsset(name, content)
 	}
@@ -124,9 +130,10 @@ func loadAssets() map[string]asset {
 	return found
 }
 
-// preloads returns links to all modules, followed by "<script", in whose place they stand.
-// Without the links, a browser would find most modules only after it has read others.
-// early.js is no module.
+// preloads returns HTML links that let a browser load all JavaScript modules at once. Without
+// them, it would find most modules only after it has read the modules that import them. names
+// are the embedded files. The result ends with "<script", because the caller replaces this
+// text by the result. early.js is left out, because it is not a module.
 func preloads(names []string) []byte {
 	var b bytes.Buffer
 	for _, name := range names {
@@ -138,8 +145,9 @@ func preloads(names []string) []byte {
 	return b.Bytes()
 }
 
-// serve writes the file. Browsers may cache it, but have to check each time whether it is
-// still current, because a newer program serves other files under the same names.
+// serve writes the file, compressed if the browser accepts gzip. Browsers may cache it, but
+// have to check each time whether it is still current (no-cache), because a newer program
+// serves other files under the same names.
 func (a asset) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", a.contentType)
@@ -147,6 +155,7 @@ func (a asset) serve(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cache-Control", "no-cache")
 	header.Set("Vary", "Accept-Encoding")
 	content := a.content
+	// A range counts bytes of the plain file, so it is not compressed.
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") && r.Header.Get("Range") == "" {
 		header.Set("Content-Encoding", "gzip")
 		header.Set("ETag", "W/"+a.tag) // a weak tag, because the compressed bytes differ

@@ -11,21 +11,22 @@ import (
 	"time"
 )
 
-// An answer writes a response with status 200. If it returns an error, it has not written
-// anything.
+// An answer is a handler of a path. It writes a response with status 200, or writes nothing
+// and returns an error, which is a problem or errGone. Its caller passes the error to refuse.
 type answer func(http.ResponseWriter, *http.Request) error
 
 // A problem is a response with a status other than 200. It is an error, so that an answer
 // can return it.
 type problem struct {
 	status    int
-	text      string
-	body      any  // the body, if it is not the details of RFC 9457
-	temporary bool // whether the same request may succeed in a moment, so that the client is told to retry
+	text      string // what is wrong, in one sentence; the Detail of details
+	body      any    // the body of the response; nil means details
+	temporary bool   // whether the same request may succeed in a moment, so that the client is told to retry
 }
 
-// details are the members of a problem that RFC 9457 defines. Because there is no type,
-// the title is the text of the status.
+// details is the usual body of a problem, as RFC 9457 (Problem Details) defines it. The
+// Title is the text of the status, such as "Bad Request", because the service defines no
+// types of problems.
 type details struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
@@ -34,7 +35,7 @@ type details struct {
 
 func (p *problem) Error() string { return p.text }
 
-// failf returns a problem for a request that must be changed to succeed.
+// failf returns a problem for a request that cannot succeed if it is repeated unchanged.
 func failf(status int, format string, args ...any) error {
 	return &problem{status: status, text: fmt.Sprintf(format, args...)}
 }
@@ -44,10 +45,10 @@ func unavailable(format string, args ...any) error {
 	return &problem{status: http.StatusServiceUnavailable, text: fmt.Sprintf(format, args...), temporary: true}
 }
 
-// errGone means that the client has closed the connection. Metrics and the log show it as
-// status 499, as nginx does.
+// errGone means that the client has closed the connection.
 var errGone = errors.New("service: the client has gone")
 
+// statusGone is the status for errGone in the metrics and the log. nginx uses it too.
 const statusGone = 499
 
 var (
@@ -56,7 +57,8 @@ var (
 	noStore     = []string{"no-store"}
 )
 
-// refuse writes the problem that an answer has returned, or only a status for errGone.
+// refuse writes the response for an error that an answer has returned. For errGone it writes
+// only a status, for the metrics and the log.
 func refuse(w http.ResponseWriter, err error) {
 	var p *problem
 	if !errors.As(err, &p) { // err is errGone
@@ -66,16 +68,15 @@ func refuse(w http.ResponseWriter, err error) {
 	if p.temporary {
 		w.Header().Set("Retry-After", "1")
 	}
-	kind, body := jsonType, p.body
+	contentType, body := jsonType, p.body
 	if body == nil {
-		kind, body = problemType, details{http.StatusText(p.status), p.status, p.text}
+		contentType, body = problemType, details{http.StatusText(p.status), p.status, p.text}
 	}
 	text, _ := json.Marshal(body) // Marshal does not fail for strings and numbers
-	writeText(w, p.status, kind, append(text, '\n'))
+	writeText(w, p.status, contentType, append(text, '\n'))
 }
 
-// Refuse writes a problem in the form of the service. It is for the handler of
-// [Config.Page].
+// Refuse writes a problem in the form of the service, for the handler of [Config.Page].
 func Refuse(w http.ResponseWriter, status int, detail string) { refuse(w, failf(status, "%s", detail)) }
 
 // reply writes value as JSON. value must consist of strings and numbers.
@@ -90,21 +91,22 @@ func reply(w http.ResponseWriter, value any) error {
 
 // writeText writes a response with its length, because net/http would otherwise send a
 // long text in chunks. It ignores errors, because they mean that the client has gone.
-func writeText(w http.ResponseWriter, status int, kind []string, text []byte) {
+func writeText(w http.ResponseWriter, status int, contentType []string, text []byte) {
 	header := w.Header()
-	header["Content-Type"] = kind
+	header["Content-Type"] = contentType
 	header["Content-Length"] = []string{strconv.Itoa(len(text))}
 	w.WriteHeader(status)
 	_, _ = w.Write(text)
 }
 
-// stamp formats a time for JavaScript, in milliseconds. All ticks are whole milliseconds.
+// stamp formats a time as JavaScript does, for example 2026-11-21T17:15:01.372Z.
+// Milliseconds are exact, because a tick of a layout is a whole number of milliseconds.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// parameter returns the value of the only parameter that a path has. Any other parameter,
-// and a repeated parameter, is an error, so that the default is not used for a misspelled
-// parameter. name is empty for a path without a parameter. given says whether the query has
-// the parameter.
+// parameter returns the value of the only parameter that a path accepts, for example
+// "count". name is empty for a path without a parameter. given says whether the query has the
+// parameter. Any other parameter is an error, because a misspelled parameter would
+// otherwise be ignored. A repeated parameter is an error too.
 func parameter(query, name string) (value string, given bool, err error) {
 	for pair := range strings.SplitSeq(query, "&") {
 		if pair == "" {

@@ -10,19 +10,20 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A block is the memory of a request, which consists of its IDs and the chunk of the
+// A block is the memory of a request for IDs, which consists of its IDs and the chunk of the
 // answer that is being sent.
 type block struct {
 	ids  []types.ID
-	text []byte
+	text []byte // with the capacity chunkSize
 }
 
 const (
-	chunkSize = 32 << 10
+	chunkSize = 32 << 10                      // the most bytes of an answer that are sent at once
 	idSize    = 8                             // bytes of a types.ID in memory
-	longestID = len(`"9223372036854775807",`) // in the answer
+	longestID = len(`"9223372036854775807",`) // bytes of the longest ID in an answer
 
-	// pooledIDs is the size of the largest block that is kept for later requests.
+	// pooledIDs is the number of IDs of the largest block that is kept for later requests. A
+	// block of at most this size is called small.
 	pooledIDs = 4096
 
 	// stallTimeout is how long a client may take to read a chunk.
@@ -33,32 +34,36 @@ const (
 // IDs.
 var blocks = sync.Pool{New: func() any { return &block{text: make([]byte, 0, chunkSize)} }}
 
-// blockSize returns the part of [Config.MaxMemory] that a block of n IDs takes. A small
-// block takes as much as one of pooledIDs IDs, because it is reused for these.
+// blockSize returns the number of bytes that a block of n IDs takes of [Config.MaxMemory]. A
+// small block counts as a block of pooledIDs IDs, because takeBlock allocates it with this
+// capacity.
 func blockSize(n int) int64 { return chunkSize + idSize*int64(max(n, pooledIDs)) }
 
-// takeBlock returns a block for n IDs. The caller frees it.
+// takeBlock returns a block for n IDs, which is new if it is large, and may come from the pool
+// if it is small. The caller frees it.
 func takeBlock(n int) *block {
 	if n > pooledIDs {
 		return &block{make([]types.ID, n), make([]byte, 0, chunkSize)}
 	}
 	b := blocks.Get().(*block)
-	if cap(b.ids) < n {
+	if cap(b.ids) < n { // the block is new
 		b.ids = make([]types.ID, n, pooledIDs)
 	}
 	b.ids = b.ids[:n]
 	return b
 }
 
-// free keeps the block for a later request, unless it is large.
+// free keeps the block for a later request, unless it is large. The caller must not use it
+// any more.
 func (b *block) free() {
 	if len(b.ids) <= pooledIDs {
 		blocks.Put(b)
 	}
 }
 
-// A listing is a form of the answer. head and tail are the texts before and after all IDs,
-// quote stands on both sides of an ID, and separator stands between two IDs.
+// A listing is a form of the answer to a request for IDs. head and tail are the texts before
+// and after all IDs, quote stands on both sides of an ID, and separator stands between two
+// IDs.
 type listing struct {
 	contentType                  []string
 	head, quote, separator, tail string
@@ -70,8 +75,9 @@ var (
 	asLines = &listing{[]string{"text/plain; charset=utf-8"}, "", "", "\n", "\n"}
 )
 
-// listingFor returns lines if the client accepts text and does not mention JSON, as a shell
-// script does by curl -H 'Accept: text/plain'. Otherwise it returns JSON.
+// listingFor returns asLines if the header Accept of the request names text and does not
+// name JSON, as that of curl -H 'Accept: text/plain' in a shell script. Otherwise it returns
+// asJSON.
 func listingFor(r *http.Request) *listing {
 	accept := r.Header.Get("Accept")
 	if strings.Contains(accept, "text/plain") && !strings.Contains(accept, "json") {
@@ -80,9 +86,9 @@ func listingFor(r *http.Request) *listing {
 	return asJSON
 }
 
-// send writes the answer in chunks, so that a slow client does not occupy memory for the
-// whole text. It stops if the client does not read a chunk in time. The client must have
-// read the whole answer at the time until.
+// send writes the IDs in the form, with status 200. It writes chunks, so that a slow client
+// does not occupy memory for the whole text. It stops if the client does not read a chunk
+// within stallTimeout, or the whole answer before the time until.
 func (b *block) send(w http.ResponseWriter, form *listing, until time.Time) {
 	header := w.Header()
 	header["Content-Type"] = form.contentType
@@ -91,7 +97,7 @@ func (b *block) send(w http.ResponseWriter, form *listing, until time.Time) {
 	text, chunks := b.text[:0], 0
 	text = append(text, form.head...)
 	for i, id := range b.ids {
-		if len(text)+longestID+len(form.tail) > chunkSize {
+		if len(text)+longestID+len(form.tail) > chunkSize { // the next ID may not fit
 			if !sendChunk(w, text, until) {
 				return
 			}
@@ -105,21 +111,24 @@ func (b *block) send(w http.ResponseWriter, form *listing, until time.Time) {
 		text = append(text, form.quote...)
 	}
 	text = append(text, form.tail...)
-	if chunks > 0 { // a single chunk keeps the deadline of the server
-		sendChunk(w, text, until) // because the deadline of the chunk before it may be near
+	// The last of several chunks needs a new deadline, because the deadline of the chunk before
+	// it may be near. A single chunk keeps the deadline that the server has set.
+	if chunks > 0 {
+		sendChunk(w, text, until)
 		return
 	}
 	_, _ = w.Write(text)
 }
 
-// sendChunk sends a chunk of an answer of several, and reports whether the client reads it in
-// time. It moves the write deadline of the connection, at most to until. A writer without
-// deadlines, as in tests, has no limit.
+// sendChunk sends a chunk of an answer that has several, and reports whether the client has
+// read it in time, which is within stallTimeout and before the time until. For that it sets
+// the write deadline of the connection.
 func sendChunk(w http.ResponseWriter, text []byte, until time.Time) bool {
 	deadline := time.Now().Add(stallTimeout)
 	if deadline.After(until) {
 		deadline = until
 	}
+	// The writers of tests have no deadline, so SetWriteDeadline fails for them.
 	_ = http.NewResponseController(w).SetWriteDeadline(deadline)
 	_, err := w.Write(text)
 	return err == nil
@@ -127,7 +136,8 @@ func sendChunk(w http.ResponseWriter, text []byte, until time.Time) bool {
 
 // length returns the number of bytes of the answer, for its Content-Length.
 func (b *block) length(form *listing) int {
-	n := len(form.head) + len(form.tail) + (2*len(form.quote)+len(form.separator))*len(b.ids) - len(form.separator) // none follows the last ID
+	n := len(form.head) + len(form.tail) + (2*len(form.quote)+len(form.separator))*len(b.ids)
+	n -= len(form.separator) // no separator follows the last ID
 	for _, id := range b.ids {
 		n += len(strconv.AppendInt(b.text[:0], int64(id), 10))
 	}

@@ -76,7 +76,7 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// MaxConns returns the number of connections for which the memory suffices.
+// MaxConns returns the number of connections for which their share of MaxMemory suffices.
 func (c *Config) MaxConns() int {
 	return int(c.MaxMemory / shares / connSize)
 }

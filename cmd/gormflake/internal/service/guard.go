@@ -11,15 +11,18 @@ import (
 	"strings"
 )
 
+// methods are the methods that every path allows, as in the header Allow.
 const methods = "GET, HEAD"
 
+// Values of headers. Assigning a shared slice to a header allocates no memory, unlike Set.
 var (
 	noSniff    = []string{"nosniff"}
 	sameOrigin = []string{"same-origin"}
 )
 
-// endpoint returns the handler of a path. It accepts a request with an allowed method and
-// no body. If guarded is true, the request must also have an accepted host and the token.
+// endpoint returns the handler of a path. It calls write for a request that has an allowed
+// method and no body and, if guarded is true, an accepted host and the token. It answers
+// other requests with a problem.
 func (s *service) endpoint(write answer, guarded bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		// By default, no cache stores the answer, and no page of another site can embed it.
@@ -27,8 +30,8 @@ func (s *service) endpoint(write answer, guarded bool) http.HandlerFunc {
 		header["Cache-Control"] = noStore
 		header["X-Content-Type-Options"] = noSniff
 		header["Cross-Origin-Resource-Policy"] = sameOrigin
-		allowed := s.shareWith(w, r)
-		if allowed && r.Method == http.MethodOptions {
+		mayRead := s.shareWith(w, r) // whether the page of the request may read the answer
+		if mayRead && r.Method == http.MethodOptions {
 			preflight(w)
 			return
 		}
@@ -42,8 +45,9 @@ func (s *service) endpoint(write answer, guarded bool) http.HandlerFunc {
 	}
 }
 
-// admit returns the problem for which the request is refused, or nil. It sets the headers
-// that the refusal needs. If guarded is true, it also checks the host and the token.
+// admit returns the problem for which the request is refused, or nil if it may be answered.
+// It sets the headers that the refusal needs. It checks the host and the token only if
+// guarded is true.
 func (s *service) admit(w http.ResponseWriter, r *http.Request, guarded bool) error {
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close") // the body is not read, and must not be taken for the next request
@@ -65,56 +69,60 @@ func (s *service) admit(w http.ResponseWriter, r *http.Request, guarded bool) er
 	return nil
 }
 
-// checkHost rejects a request for an unknown host name, unless a token is required or
-// pages of all sites may read the answers. If http://evil.example resolves to 127.0.0.1, a
-// browser treats the page of evil.example as a page of this service, and lets it read the
-// answers. A request whose host is an IP address cannot come from such a page.
+// checkHost rejects a request whose header Host is not a known name of this service, because
+// it may come from a malicious page (DNS rebinding). If evil.example resolves to 127.0.0.1,
+// a browser treats the page of http://evil.example as a page of this service, and lets it
+// read the answers. Such a page does not know the token, and the Host of its requests is
+// never an IP address. If pages of all sites may read the answers, there is nothing to
+// protect.
 func (s *service) checkHost(r *http.Request) error {
-	same := func(host string) bool { return strings.EqualFold(host, r.Host) }
-	if s.token != nil || s.anyone || slices.ContainsFunc(s.Hosts, same) || isLocal(r.Host) {
+	isHost := func(name string) bool { return strings.EqualFold(name, r.Host) }
+	if s.token != nil || s.anyone || slices.ContainsFunc(s.Hosts, isHost) || isLocal(r.Host) {
 		return nil
 	}
 	for _, origin := range s.Origins {
-		if _, host, _ := strings.Cut(origin, "://"); same(host) {
+		if _, name, _ := strings.Cut(origin, "://"); isHost(name) {
 			return nil
 		}
 	}
 	return failf(http.StatusMisdirectedRequest, "host %.100q is not this one: want localhost, an IP address, one that --host or --allow-origin names, or a token", r.Host)
 }
 
-// isLocal reports whether the host of a request is an IP address, localhost or empty, so
-// that it does not depend on a name that somebody else controls. The host is empty in
-// HTTP/1.0.
+// isLocal reports whether the host of a request, such as 127.0.0.1:8080, is an IP address,
+// localhost or empty, so that it is no name whose address somebody else controls. The host
+// is empty in HTTP/1.0.
 func isLocal(host string) bool {
 	name, _, err := net.SplitHostPort(host)
-	if err != nil {
-		name = strings.Trim(host, "[]")
+	if err != nil { // no port
+		name = strings.Trim(host, "[]") // as in [::1]
 	}
-	name = strings.TrimSuffix(name, ".")
+	name = strings.TrimSuffix(name, ".") // "localhost." is the same name as "localhost"
 	_, err = netip.ParseAddr(name)
+	// Names below localhost, such as app.localhost, are of this machine too (RFC 6761).
 	return err == nil || name == "" || strings.HasSuffix("."+strings.ToLower(name), ".localhost")
 }
 
-// authorized reports whether the request has the token, or whether no token is required. It compares
-// hashes, so that it takes the same time for all wrong tokens of any length.
+// authorized reports whether the request has the token, or whether no token is required. It
+// compares hashes, which all have the same length, so that the time that it takes does not
+// disclose anything about the token.
 func (s *service) authorized(r *http.Request) bool {
 	if s.token == nil {
 		return true
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	sum := sha256.Sum256([]byte(strings.TrimLeft(token, " ")))
-	right := subtle.ConstantTimeCompare(sum[:], s.token[:]) == 1
-	return right && strings.EqualFold(scheme, "Bearer")
+	isToken := subtle.ConstantTimeCompare(sum[:], s.token[:]) == 1
+	return isToken && strings.EqualFold(scheme, "Bearer")
 }
 
-// shareWith reports whether the site of the requesting page is one of the Origins. If so,
-// it sets the headers with which the browser lets the page read the answer.
+// shareWith reports whether the request comes from a page of one of the Origins. If so, it
+// sets the headers of CORS, with which the browser lets the page read the answer.
 func (s *service) shareWith(w http.ResponseWriter, r *http.Request) bool {
 	if len(s.Origins) == 0 {
 		return false
 	}
 	header := w.Header()
-	header.Add("Vary", "Origin")
+	header.Add("Vary", "Origin") // also for other origins, because the answer depends on the header
 	origin := r.Header.Get("Origin")
 	if origin == "" || !s.anyone && !slices.Contains(s.Origins, origin) {
 		return false
@@ -125,7 +133,8 @@ func (s *service) shareWith(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// preflight answers the request by which a browser asks whether it may send a token.
+// preflight answers the OPTIONS request by which a browser asks whether a page of another site
+// may send a token. The browser may remember the answer for ten minutes.
 func preflight(w http.ResponseWriter) {
 	header := w.Header()
 	header.Set("Access-Control-Allow-Methods", methods)
@@ -134,20 +143,21 @@ func preflight(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// foreign reports whether a page of a site that may not read the answer has made the
-// browser send the request, for example by an <img>. Browsers send Sec-Fetch-Site only to
-// HTTPS and to their own machine, and a page can suppress Referer. Therefore a request
-// from a browser without these headers counts as foreign too. A client that has sent the
-// token is not a page of another site.
+// foreign reports whether a page of a site that may not read the answer may have made the
+// browser send the request, for example by an <img>. The header Sec-Fetch-Site shows that,
+// but browsers send it only over HTTPS and to their own machine. Without it, the site in
+// Origin or Referer must be this service. A page can suppress these headers, so a request
+// from a browser without them counts as foreign too. A client that has sent the token is
+// not a page of another site.
 func (s *service) foreign(w http.ResponseWriter, r *http.Request) bool {
-	if w.Header().Get("Access-Control-Allow-Origin") != "" { // shareWith has set it
+	if w.Header().Get("Access-Control-Allow-Origin") != "" { // shareWith has found the site in Origins
 		return false
 	}
 	header := r.Header
 	if site := header.Get("Sec-Fetch-Site"); site != "" {
-		return site != "same-origin" && site != "none"
+		return site != "same-origin" && site != "none" // none means that the user has entered the URL
 	}
-	if s.token != nil { // admit has checked it
+	if s.token != nil { // admit has checked that the request has it
 		return false
 	}
 	for _, page := range []string{header.Get("Origin"), header.Get("Referer")} {
@@ -156,5 +166,5 @@ func (s *service) foreign(w http.ResponseWriter, r *http.Request) bool {
 			return err != nil || !strings.EqualFold(u.Host, r.Host)
 		}
 	}
-	return strings.HasPrefix(header.Get("User-Agent"), "Mozilla/") // as of every browser
+	return strings.HasPrefix(header.Get("User-Agent"), "Mozilla/") // as that of every browser does
 }

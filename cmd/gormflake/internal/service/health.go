@@ -9,12 +9,13 @@ import (
 )
 
 // healthReport is the body of an answer about health. openapi.json lists the values of
-// Status.
+// Status. The window of a lease is the time for which the process has reserved its worker. A
+// generator is fenced, that is it issues no ID, after the end of the window.
 type healthReport struct {
 	Status       string `json:"status"`
-	Until        string `json:"until,omitempty"`         // end of the lease's window
-	Since        string `json:"since,omitempty"`         // end of the window of a fenced generator
-	FailingSince string `json:"failing_since,omitempty"` // time since which no window could be had
+	Until        string `json:"until,omitempty"`         // end of the window
+	Since        string `json:"since,omitempty"`         // end of the window, if the generator is fenced
+	FailingSince string `json:"failing_since,omitempty"` // time since which the lease cannot extend the window
 	Detail       string `json:"detail,omitempty"`
 }
 
@@ -23,7 +24,9 @@ func (s *service) alive(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, healthReport{Status: "ok"})
 }
 
-// health answers GET /readyz and /healthz. It does not read the store.
+// health answers GET /readyz and /healthz, with 503 if the process is about to end or cannot
+// issue IDs at present. A service that only decodes IDs has no generator, and is always
+// ready. health does not read the store, so that probes do not load the database.
 func (s *service) health(w http.ResponseWriter, _ *http.Request) error {
 	if s.draining() {
 		return &problem{status: http.StatusServiceUnavailable, temporary: true, body: healthReport{Status: "draining", Detail: "the server is shutting down"}}
@@ -34,7 +37,7 @@ func (s *service) health(w http.ResponseWriter, _ *http.Request) error {
 	h, l := healthReport{Status: "ok"}, s.lease()
 	if err := s.Generator.Health(); err != nil {
 		h.Status, h.Detail = s.reason(err)
-		if l != nil && errors.Is(err, snowflake.ErrFenced) {
+		if l != nil && errors.Is(err, snowflake.ErrFenced) { // l is nil if the worker is not leased
 			h.Since = stamp(l.Stats().Until)
 		}
 		return &problem{status: http.StatusServiceUnavailable, temporary: true, body: h}
@@ -49,8 +52,9 @@ func (s *service) health(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, h)
 }
 
-// reason returns why no ID can be issued, as a word and as a sentence. It does not
-// contain the error text of the store or the machine.
+// reason returns why no ID can be issued, as a word for programs and as a sentence. err is
+// the error of the generator. The sentence does not contain its text, because everybody may
+// read /readyz, and an error of the store may name hosts and users.
 func (s *service) reason(err error) (status, sentence string) {
 	switch {
 	case errors.Is(err, snowflake.ErrClosed):
@@ -67,7 +71,8 @@ func (s *service) reason(err error) (status, sentence string) {
 	return "failing", "the log of the server says why"
 }
 
-// whyFenced returns why the generator is fenced, without the error text of the store.
+// whyFenced returns why the generator is fenced, for people, without the error text of the
+// store.
 func (s *service) whyFenced() string {
 	l := s.lease()
 	if l == nil {

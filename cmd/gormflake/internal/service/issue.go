@@ -12,9 +12,10 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// issue answers GET /v1/ids. It refuses pages of other sites, because they could use up
-// the IDs of a tick even if they may not read the answer. A HEAD request finds out whether
-// IDs can be issued, without using an ID.
+// issue answers GET /v1/ids?count=n with n new IDs. It refuses requests that pages of other
+// sites make a browser send. Even if such a page cannot read the answer, it could use up the
+// IDs, whose number per tick is limited. A HEAD request finds out whether IDs can be issued,
+// without using an ID.
 func (s *service) issue(w http.ResponseWriter, r *http.Request) error {
 	if s.Generator == nil {
 		return failf(http.StatusNotFound, "this server issues no IDs: start it with --dsn or --worker")
@@ -31,6 +32,7 @@ func (s *service) issue(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
+	// Wait until the answers that are being sent leave enough of Config.MaxMemory.
 	memory, size := s.memory(count), blockSize(count)
 	if err := memory.Acquire(ctx, size); err != nil {
 		return s.noMemory(r)
@@ -42,10 +44,11 @@ func (s *service) issue(w http.ResponseWriter, r *http.Request) error {
 		return s.notIssued(r, err)
 	}
 	b.send(w, listingFor(r), time.Now().Add(sendTimeout))
-	return nil
+	return nil // the response has begun, so an error could not be answered any more
 }
 
-// wouldIssue answers a HEAD request, with the status that a GET request would have.
+// wouldIssue answers a HEAD request, with the status that a GET request would have if it did
+// not have to wait.
 func (s *service) wouldIssue(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Generator.Health(); err != nil {
 		return s.notIssued(r, err)
@@ -54,8 +57,8 @@ func (s *service) wouldIssue(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// noMemory returns the error for a request that got no memory, because other answers are
-// still being sent.
+// noMemory returns the error for a request that has waited for memory until its timeout,
+// because other answers are still being sent, or until its client has gone.
 func (s *service) noMemory(r *http.Request) error {
 	if r.Context().Err() != nil {
 		return errGone
@@ -64,9 +67,9 @@ func (s *service) noMemory(r *http.Request) error {
 	return unavailable("the server is sending as much as it may: ask again, or for fewer IDs")
 }
 
-// memory returns the semaphore for blocks of n IDs. Small blocks have half of the memory
-// for themselves, because otherwise they would wait behind large blocks whose clients
-// read slowly.
+// memory returns the semaphore that counts the bytes of blocks of n IDs. Small and large
+// blocks have a semaphore each, with half of the memory for answers. Otherwise small blocks
+// would wait behind large blocks whose clients read slowly.
 func (s *service) memory(n int) *semaphore.Weighted {
 	if n <= pooledIDs {
 		return s.small
@@ -74,7 +77,8 @@ func (s *service) memory(n int) *semaphore.Weighted {
 	return s.large
 }
 
-// count returns the value of the parameter count, or 1 if the query does not have it.
+// count returns the value of the parameter count in the query, which is the number of IDs to
+// issue. It returns 1 if the query does not have it.
 func (s *service) count(query string) (int, error) {
 	text, given, err := parameter(query, "count")
 	if err != nil || !given {
@@ -87,8 +91,9 @@ func (s *service) count(query string) (int, error) {
 	return int(n), nil
 }
 
-// notIssued returns the error for the client if the generator returned err. The text of
-// err goes only to the log, because an error of the store may contain host and user names.
+// notIssued returns the error for the client if the generator has issued no ID because of
+// err. The text of err goes only to the log, because an error of the store may contain host
+// and user names.
 func (s *service) notIssued(r *http.Request, err error) error {
 	_, reason := s.reason(err)
 	switch {

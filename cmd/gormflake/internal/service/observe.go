@@ -28,7 +28,8 @@ func newDurations() *prometheus.HistogramVec {
 	}, []string{"route", "code"})
 }
 
-// observe counts the requests of a route and, if AccessLog is set, logs them.
+// observe returns a handler that measures the requests of a route, such as /v1/ids/{id}, and
+// logs them if AccessLog is set.
 func (s *service) observe(route string, handler http.Handler) http.Handler {
 	if s.AccessLog {
 		handler = s.logRequests(handler)
@@ -36,7 +37,7 @@ func (s *service) observe(route string, handler http.Handler) http.Handler {
 	return promhttp.InstrumentHandlerDuration(s.durations.MustCurryWith(prometheus.Labels{"route": route}), handler)
 }
 
-// logRequests writes a log line after each request.
+// logRequests returns a handler that writes a log line after each request.
 func (s *service) logRequests(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start, rec := time.Now(), &recorder{ResponseWriter: w}
@@ -75,8 +76,8 @@ func (r *recorder) Write(text []byte) (int, error) {
 // Unwrap lets [http.ResponseController] set the deadlines of the connection.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// newBuildInfo returns a metric that is always 1. Its labels tell the version of the program,
-// as the Go toolchain has recorded it, and the version of Go that built it.
+// newBuildInfo returns a metric that is always 1. Its labels are the version of the program,
+// as the Go toolchain has recorded it, and the version of Go that has built it.
 func newBuildInfo() prometheus.Collector {
 	version := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -92,7 +93,8 @@ func newBuildInfo() prometheus.Collector {
 // scrapes is the number of requests for metrics that may be answered at the same time.
 const scrapes = 4
 
-// metrics returns the handler of /metrics.
+// metrics returns the handler of /metrics, with the metrics of requests, of the program, of
+// the Go runtime, of the process and, if there is a generator, of package promcollector.
 func (s *service) metrics() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(s.durations, newBuildInfo(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

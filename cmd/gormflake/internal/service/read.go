@@ -11,7 +11,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// idFields are the parts of an ID and its other forms, as in the answer to GET /v1/ids/{id}.
+// idFields is the answer to GET /v1/ids/{id}: the parts of an ID, and its other forms.
 type idFields struct {
 	ID         types.ID `json:"id"`
 	Time       string   `json:"time"`
@@ -23,18 +23,18 @@ type idFields struct {
 	Base62     string   `json:"base62"`
 }
 
-// read answers GET /v1/ids/{id}. The ID is a decimal number, unless the parameter "as"
-// names another form.
+// read answers GET /v1/ids/{id} with the parts of an ID. The ID is a decimal number, unless
+// the parameter "as" names another form, as in /v1/ids/5VZ4ptk2d7i?as=base58.
 func (s *service) read(w http.ResponseWriter, r *http.Request) error {
 	form, given, err := parameter(r.URL.RawQuery, "as")
 	if err != nil {
 		return err
 	}
-	parse, known := parsers[form]
+	parse, isForm := parsers[form]
 	if !given {
-		parse, known = types.ParseID, true
+		parse, isForm = types.ParseID, true
 	}
-	if !known {
+	if !isForm {
 		return failf(http.StatusBadRequest, "as=%.40q: want base32, base58 or base62, or no such parameter for a decimal number", form)
 	}
 	text := r.PathValue("id")
@@ -73,7 +73,8 @@ func (s *service) parts(id types.ID) idFields {
 	}
 }
 
-// layoutFields are the layout of the service, as in the answer to GET /v1/layout.
+// layoutFields is the answer to GET /v1/layout: how the bits of an ID are divided, and when
+// its time begins and ends.
 type layoutFields struct {
 	Epoch          string `json:"epoch"`
 	TickMS         int64  `json:"tick_ms"`
@@ -84,7 +85,7 @@ type layoutFields struct {
 	Expires        string `json:"expires"`
 }
 
-// layout answers GET /v1/layout.
+// layout answers GET /v1/layout with the layout of the IDs that the service issues and reads.
 func (s *service) layout(w http.ResponseWriter, r *http.Request) error {
 	if _, _, err := parameter(r.URL.RawQuery, ""); err != nil {
 		return err
@@ -100,8 +101,8 @@ func (s *service) layout(w http.ResponseWriter, r *http.Request) error {
 //go:embed openapi.json
 var openAPIText []byte
 
-// openAPI returns the answer to GET /openapi.json. The document in the file has the highest
-// limit of a request, which openAPI replaces by the limit of this service.
+// openAPI returns the answer to GET /openapi.json. In the file, the maximum of the parameter
+// count is HighestMaxCount, which openAPI replaces by the MaxCount of this service.
 func (s *service) openAPI() answer {
 	document := bytes.Replace(openAPIText, []byte(`"maximum": 1000000`), fmt.Appendf(nil, `"maximum": %d`, s.MaxCount), 1)
 	return func(w http.ResponseWriter, r *http.Request) error {

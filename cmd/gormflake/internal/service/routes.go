@@ -16,7 +16,7 @@ func New(cfg Config) (http.Handler, error) {
 	}
 	s := &service{
 		Config: cfg, anyone: slices.Contains(cfg.Origins, "*"), last: cfg.Layout.Max(cfg.Layout.Expires()),
-		// Half of the share for answers is for small blocks, and half is for large ones.
+		// Half of the share for answers is for small blocks, and half is for large blocks.
 		small: semaphore.NewWeighted(cfg.MaxMemory / shares / 2), large: semaphore.NewWeighted(cfg.MaxMemory / shares / 2), durations: newDurations(),
 	}
 	if cfg.Token != "" {
@@ -27,7 +27,8 @@ func New(cfg Config) (http.Handler, error) {
 }
 
 // routes returns the handler of all paths. Open paths answer every client. Guarded paths
-// require an accepted host and the token.
+// require an accepted host and the token. Once the process is about to end, the handler
+// closes each connection after its response, so that clients go to another server.
 func (s *service) routes() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(route string, handler http.Handler) {
@@ -62,8 +63,8 @@ func (s *service) routes() http.Handler {
 	})
 }
 
-// Probes returns a handler for the paths of the service that report its health, to be
-// served on another address.
+// Probes returns a handler that passes only the paths of health and metrics to the handler
+// of a service. serve offers it on the address of --health-addr.
 func Probes(service http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/livez", "/readyz", "/healthz", "/metrics"} {

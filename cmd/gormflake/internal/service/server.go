@@ -8,20 +8,21 @@ import (
 
 // Limits of a connection.
 const (
-	headerTimeout  = 5 * time.Second
-	readTimeout    = 10 * time.Second
-	idleTimeout    = 2 * time.Minute
-	sendTimeout    = 30 * time.Second
-	maxHeaderBytes = 8 << 10 // net/http adds 4 KiB
+	headerTimeout  = 5 * time.Second  // until the header of a request has arrived
+	readTimeout    = 10 * time.Second // until the whole request has arrived
+	idleTimeout    = 2 * time.Minute  // until the next request
+	sendTimeout    = 30 * time.Second // until the client has read the answer
+	maxHeaderBytes = 8 << 10          // net/http adds 4 KiB
 
-	// connSize is about the memory of a connection, which consists of the stacks of two
-	// goroutines and two buffers. Measured were 20 KiB, with 5,000 connections that each
-	// requested an ID.
+	// connSize is the number of bytes that MaxConns reserves for a connection, which needs
+	// the stacks of two goroutines and two buffers. Measured were 20 KiB, with 5,000
+	// connections that each requested an ID.
 	connSize = 32 << 10
 )
 
 // NewServer returns a server for handler with limits against slow and hostile clients.
-// timeout is [Config.Timeout]; in addition, a client has 30 seconds to read the answer.
+// timeout is [Config.Timeout], for which a request may wait for its answer. In addition, a
+// client has 30 seconds to read the answer.
 func NewServer(handler http.Handler, timeout time.Duration, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           handler,

@@ -30,8 +30,8 @@ type service struct {
 	errorLogged atomic.Bool // whether logError has logged an error within errorInterval
 	workers     workerList
 
-	// small and large count the bytes of the blocks in use, of up to pooledIDs IDs and of
-	// more.
+	// small counts the bytes of the blocks in use that have up to pooledIDs IDs, and large
+	// those of larger blocks. A request waits until its block fits; see memory.
 	small, large *semaphore.Weighted
 }
 
@@ -40,7 +40,7 @@ type service struct {
 type workerList struct {
 	mu      sync.Mutex
 	workers []worker
-	at      time.Time
+	at      time.Time // when the list was read
 }
 
 // A worker is a worker of the store in the answer to GET /v1/workers.
@@ -48,18 +48,19 @@ type worker struct {
 	Datacenter int64  `json:"datacenter"`
 	Worker     int64  `json:"worker"`
 	Owner      string `json:"owner,omitempty"` // names a host and a process, so only clients with a token get it
-	Bound      string `json:"bound"`
-	State      string `json:"state"`
+	Bound      string `json:"bound"`           // the time at which the lease ends unless it is extended
+	State      string `json:"state"`           // of lease.HolderState, such as held
 }
 
-// lease returns the lease of the generator, or nil if the worker is fixed. The service
-// must have a generator.
+// lease returns the lease of the generator's worker, or nil if the worker is fixed. The
+// service must have a generator.
 func (s *service) lease() *lease.Lease {
 	l, _ := s.Generator.Source().(*lease.Lease)
 	return l
 }
 
-// draining reports whether the process is about to end.
+// draining reports whether the process is about to end, which the caller of New says by
+// closing [Config.Draining].
 func (s *service) draining() bool {
 	select {
 	case <-s.Draining:
@@ -73,13 +74,13 @@ func (s *service) draining() bool {
 // line.
 const errorInterval = 10 * time.Second
 
-// logError logs an error of a request. It skips all errors within errorInterval after an
-// error that it has logged, because otherwise every request would log the same failure of
-// the store.
-func (s *service) logError(what string, err error) {
-	if s.errorLogged.Swap(true) {
+// logError logs an error of a request with a message. It skips all errors within
+// errorInterval after an error that it has logged, because otherwise every request would
+// log the same failure of the store.
+func (s *service) logError(message string, err error) {
+	if s.errorLogged.Swap(true) { // it was true already
 		return
 	}
 	time.AfterFunc(errorInterval, func() { s.errorLogged.Store(false) })
-	s.Log.Error(what, "error", err)
+	s.Log.Error(message, "error", err)
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Starting returns the handler of a service that has no worker yet. It answers /livez, so
-// that the process is not restarted, and /metrics, so that the alert on processes that issue
-// no IDs fires. It refuses all other requests.
+// Starting returns the handler of a service that has no worker yet, and so cannot issue IDs.
+// It answers /livez with 200, so that the process is not restarted, and /metrics, so that the
+// alert on processes that issue no IDs fires. It answers all other requests with 503.
 func Starting() http.Handler {
 	const text = "no worker is leased yet; the log of the server says why"
 	mux := http.NewServeMux()
@@ -33,8 +33,8 @@ func Starting() http.Handler {
 }
 
 // unhealthy returns a handler for /metrics with one metric, which says that no ID can be
-// issued. It has the name of package promcollector's metric, and needs no token, because
-// /readyz tells everybody the same.
+// issued. Package promcollector exports a metric of the same name once there is a generator.
+// The handler requires no token, because everybody can read the same from /readyz.
 func unhealthy() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{

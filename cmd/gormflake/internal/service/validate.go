@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Validate returns all mistakes in the configuration in one error. [New] calls it.
+// Validate returns all mistakes in the configuration in one error, or nil. [New] calls it.
 func (c *Config) Validate() error {
 	errs := []error{c.Layout.Validate(), checkToken(c.Token)}
 	if c.Generator != nil && !c.Layout.Equal(c.Generator.Layout()) {
@@ -19,9 +19,9 @@ func (c *Config) Validate() error {
 	if c.Timeout <= 0 {
 		errs = append(errs, fmt.Errorf("service: timeout %v: want more than zero", c.Timeout))
 	}
+	// Half of the share for answers is for large blocks, and the largest block must fit in it.
 	if c.MaxMemory < LowestMaxMemory {
 		errs = append(errs, fmt.Errorf("service: memory of %d bytes: want at least %d", c.MaxMemory, LowestMaxMemory))
-		// Half of a share is for large answers, and the largest block must fit in it.
 	} else if want := 2 * shares * blockSize(c.MaxCount); want > c.MaxMemory {
 		errs = append(errs, fmt.Errorf("service: memory of %d bytes: want at least %d for requests of %d IDs", c.MaxMemory, want, c.MaxCount))
 	}
@@ -31,10 +31,11 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// shortestToken is the least number of characters of a token.
+// shortestToken is the least number of characters of a token, so that it cannot be guessed.
 const shortestToken = 16
 
-// checkToken rejects a token that can be guessed or that a client cannot send.
+// checkToken rejects a token that is short enough to be guessed, or that a client cannot send
+// in a header. An empty token is valid, because the service then requires no token.
 func checkToken(token string) error {
 	if token != "" && len(token) < shortestToken {
 		return fmt.Errorf("service: a token of %d characters: want at least %d, at random", len(token), shortestToken)
@@ -45,8 +46,8 @@ func checkToken(token string) error {
 	return nil
 }
 
-// checkOrigin rejects an origin that no browser would send, because origins are compared
-// as text.
+// checkOrigin rejects an origin that no browser would send, such as https://App.example.com/.
+// shareWith compares it as text with the header Origin, so that it would never match.
 func checkOrigin(origin string) error {
 	u, err := url.Parse(origin)
 	isOrigin := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&

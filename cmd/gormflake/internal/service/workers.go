@@ -8,11 +8,11 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// freshFor is how long a list of workers is used again, so that the database is read at
-// most once a second.
+// freshFor is how long a list of workers is used after it was read, so that the database is
+// read at most once a second.
 const freshFor = time.Second
 
-// listWorkers answers GET /v1/workers.
+// listWorkers answers GET /v1/workers with the workers of the store and their holders.
 func (s *service) listWorkers(w http.ResponseWriter, r *http.Request) error {
 	if _, _, err := parameter(r.URL.RawQuery, ""); err != nil {
 		return err
@@ -33,14 +33,15 @@ func (s *service) listWorkers(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, map[string][]worker{"workers": workers})
 }
 
-// cachedWorkers returns the workers, from the store or from the last list if it is fresh. It
-// includes the owners only if the server has a token, because then every client has sent
-// it.
+// cachedWorkers returns the workers of the store, or the last list if it is fresh. It includes
+// the owners, which name hosts, only if the server has a token. Each client that gets the list
+// has then sent the token. One request reads the store at a time, and the others wait for
+// its list.
 func (s *service) cachedWorkers(ctx context.Context) ([]worker, error) {
 	l := &s.workers
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if ctx.Err() != nil { // while another request held mu
+	if ctx.Err() != nil { // ctx has ended while another request held mu
 		return nil, context.Cause(ctx)
 	}
 	if time.Since(l.at) < freshFor {

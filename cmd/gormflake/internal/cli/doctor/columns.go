@@ -13,10 +13,10 @@ import (
 // columnsCheck is the name of the check in findings.
 const columnsCheck = "columns"
 
-// checkColumns looks for columns that may refer to the moved tables, and are too narrow for
-// their Snowflake IDs.
+// checkColumns looks for columns that may refer to keys of the moved tables, whose keys are
+// Snowflake IDs, and are too narrow for them.
 func (d *doctor) checkColumns() {
-	var keys []string
+	var keys []string // the keys of the moved tables, such as orders.id
 	for i := range d.tables {
 		t := &d.tables[i]
 		if d.isMoved(t) {
@@ -32,7 +32,7 @@ func (d *doctor) checkColumns() {
 		d.warnUnchecked(columnsCheck, "", flags.Named(err))
 		return
 	}
-	// The number of a worker looks like a reference to a table of workers.
+	// Column worker_id of the table of workers is no reference, though its name looks like it.
 	found = slices.DeleteFunc(found, func(l sqlmigrate.LikelyReference) bool {
 		table, isWorker := strings.CutSuffix(l.Column, ".worker_id")
 		return isWorker && d.isLeaseTable(table)
@@ -45,14 +45,15 @@ func (d *doctor) checkColumns() {
 	}
 }
 
-// knownReferences returns the options of the flags whose columns exist. It adds a warning
-// for each flag whose column does not exist.
-func (d *doctor) knownReferences() []sqlmigrate.Option { return d.existing(d.references) }
+// knownReferences returns the options for the flags --reference and --not-reference whose
+// columns exist. It adds a warning for each flag whose column does not exist.
+func (d *doctor) knownReferences() []sqlmigrate.Option { return d.withExistingColumn(d.references) }
 
-// existing returns the options whose columns exist. It checks all of them by one call,
-// because a call takes as long for one option as for hundreds. If the call fails, it
-// checks each half of the options by itself.
-func (d *doctor) existing(options []sqlmigrate.Option) []sqlmigrate.Option {
+// withExistingColumn returns the options whose columns exist, and warns about the other
+// options. It checks all options by one call, because a call takes as long for one option as
+// for hundreds. If the call fails, it checks each half of the options by itself, until a half
+// is the single option that is wrong.
+func (d *doctor) withExistingColumn(options []sqlmigrate.Option) []sqlmigrate.Option {
 	if len(options) == 0 {
 		return nil
 	}
@@ -64,15 +65,16 @@ func (d *doctor) existing(options []sqlmigrate.Option) []sqlmigrate.Option {
 		d.report.warn(columnsCheck, "", terminal.OneLine(flags.Named(err)), "correct the flag, or leave it out")
 		return nil
 	default:
-		return slices.Concat(d.existing(options[:half]), d.existing(options[half:]))
+		return slices.Concat(d.withExistingColumn(options[:half]), d.withExistingColumn(options[half:]))
 	}
 }
 
-// reportColumn reports a column that may hold keys. The fix is a statement that widens the
-// column, or otherwise the command that moves it with the table.
+// reportColumn reports a column that may hold keys and is too narrow for them. The fix is the
+// command whose plan widens the column. If no plan can widen it, for example because it is an
+// array, the fix is l.Change, which says how to do it.
 func (d *doctor) reportColumn(l *sqlmigrate.LikelyReference) {
-	key := "TABLE.KEY" // which the user replaces by the key to which the column refers
-	keys := "keys"
+	key := "TABLE.KEY" // in the command, for the user to replace if the key is not known
+	keys := "keys"     // in the text of the finding
 	if len(l.Keys) > maxNames {
 		keys = fmt.Sprintf("any of %d keys", len(l.Keys))
 	} else if len(l.Keys) > 0 {
@@ -81,7 +83,7 @@ func (d *doctor) reportColumn(l *sqlmigrate.LikelyReference) {
 	}
 	fix := l.Change
 	if fix == "" {
-		// The text of the key before its last dot is the table.
+		// The part of the key before its last dot is the table.
 		fix = fmt.Sprintf("gormflake migrate plan %s %s", flags.Reference(l.Column, key), key[:strings.LastIndex(key, ".")])
 	}
 	d.report.problem(columnsCheck, l.Column,

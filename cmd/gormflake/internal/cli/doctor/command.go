@@ -105,8 +105,8 @@ func (f *doctorFlags) run(cmd *cobra.Command, _ []string) error {
 	return terminal.ErrFindings
 }
 
-// examineDatabase runs all checks of a database. It returns an error, and no report, if the
-// database does not answer after the checks.
+// examineDatabase runs all checks of a database, and adds their findings to the report. It
+// returns an error if the database cannot be opened, or does not answer after the checks.
 func (d *doctor) examineDatabase(ctx context.Context) error {
 	return readonly.With(ctx, &d.flags.database, func(p *readonly.Database) error {
 		d.Database = p
@@ -115,9 +115,9 @@ func (d *doctor) examineDatabase(ctx context.Context) error {
 		}
 		d.checkClock()
 		d.checkSettings()
-		d.checkWorkers()
+		d.checkWorkers() // sets the layout, with which the following checks recognize IDs
 		d.checkExpiry()
-		d.checkKeys()
+		d.checkKeys() // reads the tables, which the following checks use
 		d.checkTrial()
 		d.checkUsage()
 		d.checkColumns()
@@ -126,7 +126,9 @@ func (d *doctor) examineDatabase(ctx context.Context) error {
 		if err := context.Cause(ctx); err != nil {
 			return fmt.Errorf("interrupted: %w", err)
 		}
-		if err := d.Ask("SELECT 1", nil, new(int)); err != nil { // the findings would be errors of a server that is down
+		// If the server has stopped during the checks, their findings are only errors of the
+		// connection.
+		if err := d.Ask("SELECT 1", nil, new(int)); err != nil {
 			return fmt.Errorf("database does not answer any more: %w", err)
 		}
 		return nil

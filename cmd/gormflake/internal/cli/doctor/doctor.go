@@ -1,5 +1,6 @@
-// Package doctor implements the command doctor. New returns the command; a doctor runs
-// the checks and collects their findings in a report.
+// Package doctor implements the command doctor, which looks for what endangers the keys of a
+// database. [New] returns the command. A doctor runs the checks and collects their findings
+// in a report.
 package doctor
 
 import (
@@ -21,8 +22,8 @@ type doctorFlags struct {
 	refs     flags.References
 	skip     []string
 	json     bool
-	textfile string
-	try      bool
+	textfile string // the path of a file for metrics, or ""
+	try      bool   // whether to insert keys into copies of tables
 	now      func() time.Time
 }
 
@@ -30,17 +31,18 @@ type doctorFlags struct {
 type doctor struct {
 	*readonly.Database // nil if the store is not a database
 	flags              *doctorFlags
-	report             report
+	report             report // the findings so far
 
 	references []sqlmigrate.Option // the options for --reference and --not-reference
 
+	// checkWorkers sets these layouts, and checkKeys the tables, for the checks after it.
 	layout       snowflake.Layout // the layout of the flags, or of the leased workers if no flag sets one
 	storedLayout snowflake.Layout // the layout of the leased workers; zero if no worker was leased
-	tables       []readonly.Table // without the tables of --skip
+	tables       []readonly.Table // the tables with an integer key, without the tables of --skip
 }
 
-// warnUnchecked adds a warning that a subject could not be checked because of err. It
-// returns at once if err is nil.
+// warnUnchecked adds a warning that a subject, such as a table, could not be checked because
+// of err. It returns at once if err is nil. check is the name of the check.
 func (d *doctor) warnUnchecked(check, subject string, err error) {
 	if err == nil {
 		return
@@ -55,7 +57,7 @@ func (d *doctor) warnUnchecked(check, subject string, err error) {
 // leaseTable returns the table in which workers are leased, which --table names. schema is
 // empty if the flag does not contain a schema.
 func (d *doctor) leaseTable() (schema, name string) {
-	dot := strings.IndexByte(d.flags.store.Table, '.')
+	dot := strings.IndexByte(d.flags.store.Table, '.') // -1 if there is no schema
 	return d.flags.store.Table[:max(0, dot)], d.flags.store.Table[dot+1:]
 }
 

@@ -21,12 +21,14 @@ import (
 const (
 	keysCheck = "keys"
 
-	// futureSlack is how far a key may be ahead of the clock. A generator tolerates a
-	// small step back of its clock, and the clock of another machine may be ahead.
+	// futureSlack is how far the time of a key may be ahead of this machine's clock. The clock
+	// of the machine that issued the key may be ahead, and a generator whose clock steps back
+	// a little continues from the earlier time.
 	futureSlack = time.Minute
 
-	// minSinceEpoch is how far above the epoch a key must be to count as a Snowflake ID. No
-	// counter reaches such a key.
+	// minSinceEpoch is how long after the epoch the time of a key must be, so that the key
+	// counts as a Snowflake ID. Smaller keys may come from a counter. In the default layout,
+	// the smallest ID of this time is about 3.6e14, which no counter reaches.
 	minSinceEpoch = 24 * time.Hour
 )
 
@@ -39,17 +41,17 @@ func (d *doctor) checkKeys() {
 		d.warnUnchecked(keysCheck, "", err)
 		return
 	}
-	d.noteSkip()
+	d.noteSkip() // while d.tables still has the tables of --skip
 	wide := len(slices.DeleteFunc(slices.Clone(d.tables), func(t readonly.Table) bool { return t.Narrow() }))
 	d.tables = slices.DeleteFunc(d.tables, func(t readonly.Table) bool { return slices.ContainsFunc(d.flags.skip, t.Is) })
 	moved, before := 0, len(d.report.Findings) // number of tables with Snowflake IDs, and of findings so far
 	for i := range d.tables {
 		t := &d.tables[i]
-		if t.Narrow() {
+		if t.Narrow() { // such a key cannot be a Snowflake ID
 			continue
 		}
 		d.warnUnchecked(keysCheck, t.String(), d.checkKey(t))
-		if t.Snowflake {
+		if t.Snowflake { // which checkKey has set
 			moved++
 			d.warnUnchecked(keysCheck, t.String(), d.checkAssigned(t))
 		}
@@ -59,15 +61,17 @@ func (d *doctor) checkKeys() {
 	}
 }
 
-// checkAssigned reports a table of Snowflake IDs in which the database still assigns keys,
-// unless its counter is parked, which means that it was moved above all IDs.
+// checkAssigned reports a table of Snowflake IDs in which the database still assigns keys. A
+// program that forgets the key then gets no error, and on MySQL and SQLite a key that a
+// generator may issue too. checkAssigned accepts a parked counter, which phase park of a move
+// has set above all IDs.
 func (d *doctor) checkAssigned(t *readonly.Table) (err error) {
 	if !t.Assigned {
 		return nil
 	}
-	// The counter of AUTO_INCREMENT and AUTOINCREMENT follows the keys, so it is parked if
-	// its next key is at the place for parked counters. A sequence of PostgreSQL does not
-	// follow keys, so --park says whether it may assign keys.
+	// A counter of MySQL and SQLite moves past each larger key, so it would follow the IDs of a
+	// generator. It is parked if its next key is above these IDs. A sequence of PostgreSQL does
+	// not follow keys and is not moved, so --park says whether it may assign keys.
 	var next uint64
 	var create string
 	switch d.Dialect {
@@ -84,11 +88,12 @@ func (d *doctor) checkAssigned(t *readonly.Table) (err error) {
 	return err
 }
 
-// place returns the keys at the upper end of the layout to which counters are parked.
+// place returns the range of keys, near the end of the layout, to which phase park moves
+// counters. No generator reaches it for years.
 func (d *doctor) place() parking.Place { return parking.NewPlace(d.layout) }
 
-// noteSkip adds a finding for each name of --skip that is not a table, because the table
-// that the user meant is not skipped then.
+// noteSkip adds a note for each name of --skip that is not the name of a table, because a
+// misspelled name does not skip the table that the user meant.
 func (d *doctor) noteSkip() {
 	for _, name := range d.flags.skip {
 		if !slices.ContainsFunc(d.tables, func(t readonly.Table) bool { return t.Is(name) }) && !d.isLeaseTable(name) {
@@ -97,8 +102,9 @@ func (d *doctor) noteSkip() {
 	}
 }
 
-// checkKey reports keys of the table that a generator cannot have issued by now. It also
-// sets t.Snowflake, which says whether the keys are Snowflake IDs.
+// checkKey reports keys of the table that a generator cannot have issued by now, because they
+// are not positive, are ahead of the clock or are not numbers of 64 bits. It also sets
+// t.Snowflake, which says whether the largest key looks like a Snowflake ID.
 func (d *doctor) checkKey(t *readonly.Table) error {
 	var smallest, largest sql.NullString
 	query := fmt.Sprintf("SELECT MIN(%[1]s), MAX(%[1]s) FROM %[2]s", d.Quote(t.Key), d.Quote(t.Schema, t.Name))
@@ -114,21 +120,22 @@ func (d *doctor) checkKey(t *readonly.Table) error {
 		d.report.problem(keysCheck, t.String(), fmt.Sprintf("its largest %s, %q, is not an ID", t.Key, largest.String), "correct the row, or leave the table out with --skip "+t.String())
 		return nil
 	}
-	// A parked counter was moved above all IDs that a generator issues for years. The keys
-	// that it assigns are not Snowflake IDs, so look for the largest key below them.
+	// A key of a parked counter is above all IDs that a generator issues for years, so it would
+	// seem to be ahead of the clock. Look for the largest key below such keys instead.
 	if first := d.place().First; d.place().Holds(types.ID(key)) {
 		below := fmt.Sprintf("SELECT COALESCE(MAX(%[1]s), 0) FROM %[2]s WHERE %[1]s < %[3]d", d.Quote(t.Key), d.Quote(t.Schema, t.Name), first)
 		if err := d.Ask(below, nil, &key); err != nil {
 			return err
 		}
 	}
-	// A counter that is not parked never reaches the IDs of a day after the epoch.
+	// A smaller key may come from a counter that is not parked.
 	t.Snowflake = types.ID(key) >= d.layout.Min(d.layout.Epoch.Add(minSinceEpoch))
 	return d.checkFuture(t, types.ID(key))
 }
 
-// checkFuture reports the rows with keys up to largest that are ahead of the clock. It
-// reads only these rows from the index.
+// checkFuture reports how many rows have keys that are ahead of the clock, up to the key
+// largest. Keys above it belong to a parked counter. The query reads only these rows, from
+// the index of the primary key.
 func (d *doctor) checkFuture(t *readonly.Table, largest types.ID) error {
 	now := d.flags.now()
 	limit := d.layout.Max(now.Add(futureSlack))
@@ -148,11 +155,12 @@ func (d *doctor) checkFuture(t *readonly.Table, largest types.ID) error {
 	return nil
 }
 
-// checkTrial inserts keys into temporary copies of the moved tables, with --try. It opens a
-// second connection, because a connection that is set to read only cannot create the
-// copies.
+// checkTrial inserts keys into empty copies of the moved tables, with --try, and reports
+// objects that reject the keys, such as a CHECK constraint. Without --try it only notes that
+// this was not done. It opens a second connection, because a connection that is set to read
+// only cannot create the copies.
 func (d *doctor) checkTrial() {
-	var tables []any
+	var tables []any // the moved tables, in the form that package sqlmigrate accepts
 	for i := range d.tables {
 		if t := &d.tables[i]; d.isMoved(t) && !d.isLeaseTable(t.String()) {
 			tables = append(tables, t.String())
@@ -168,6 +176,7 @@ func (d *doctor) checkTrial() {
 	}
 	var rejected []sqlmigrate.Blocker
 	var notes []string
+	// flags.ReadOnly concerns only the file of an SQLite database, whose copies are in memory.
 	err := d.flags.database.With(d.Ctx, flags.ReadOnly, func(db *gorm.DB) (err error) {
 		rejected, notes, err = sqlmigrate.TryKeys(d.Ctx, db, tables, append(d.references, sqlmigrate.WithLayout(d.layout))...)
 		return err
@@ -187,8 +196,9 @@ func (d *doctor) checkTrial() {
 	}
 }
 
-// isMoved reports whether the table has Snowflake IDs as keys, or is ready for them because
-// the database does not assign its keys. The key must be a single BIGINT column.
+// isMoved reports whether the table has been moved to Snowflake keys. This is so if its
+// largest key is a Snowflake ID, or if the database does not assign its keys, as in a moved
+// table that has no new row yet. The key must be a single BIGINT column.
 func (d *doctor) isMoved(t *readonly.Table) bool {
 	return (t.Snowflake || !t.Assigned) && !t.Narrow() && !t.Composite
 }

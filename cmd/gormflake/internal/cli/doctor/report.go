@@ -20,12 +20,13 @@ const (
 	problem severity = "problem"
 )
 
+// colours are the colours of severities on a terminal.
 var colours = map[severity]terminal.Colour{fine: terminal.Green, warning: terminal.Yellow, problem: terminal.Red}
 
 // A finding is a result of a check.
 type finding struct {
 	Severity severity `json:"severity"`
-	Check    string   `json:"check"`
+	Check    string   `json:"check"`             // the name of the check, for example keys
 	Subject  string   `json:"subject,omitempty"` // for example a table, a column or a worker
 	Text     string   `json:"text"`
 	Fix      string   `json:"fix,omitempty"`
@@ -94,12 +95,14 @@ func (r *report) write(out io.Writer, asJSON bool) error {
 	return nil
 }
 
-// writeTextfile writes the metrics for the textfile collector of node_exporter.
+// writeTextfile writes the usage of keys and sequences as metrics to the file name, for the
+// textfile collector of node_exporter. database is a label of the metrics.
 func (r *report) writeTextfile(name, database string) error {
 	used := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "gormflake_key_used_ratio", Help: "Used part of the numbers of a key or a sequence.",
 	}, []string{"database", "name"})
 	for _, u := range r.Usage {
+		// WithLabelValues panics if a label is not valid UTF-8.
 		used.WithLabelValues(strings.ToValidUTF8(database, "?"), strings.ToValidUTF8(u.Name, "?")).Set(u.Used)
 	}
 	registry := prometheus.NewRegistry()
@@ -110,12 +113,12 @@ func (r *report) writeTextfile(name, database string) error {
 	return nil
 }
 
-// A usage is how many of its numbers a key or a sequence has used.
+// A usage says how many of its numbers a key or a sequence has used.
 type usage struct {
-	Name  string  `json:"name"` // table.column, or the name of a sequence
-	Last  float64 `json:"last"`
-	Limit float64 `json:"limit"`
-	Used  float64 `json:"used"`           // 1 means that all numbers are used
+	Name  string  `json:"name"`           // table.column, or the name of a sequence
+	Last  float64 `json:"last"`           // the last number that was assigned
+	Limit float64 `json:"limit"`          // the largest number of the type or sequence
+	Used  float64 `json:"used"`           // the used part; 1 means that all numbers are used
 	Full  string  `json:"full,omitempty"` // the date on which all numbers will be used at the present rate
 	fix   string  // of the finding, if too many are used
 }
@@ -123,7 +126,8 @@ type usage struct {
 // maxNames is how many names a finding lists.
 const maxNames = 5
 
-// joinNames joins names. If there are more than maxNames, it counts the rest.
+// joinNames joins names with commas. It returns at most maxNames of them, followed by the
+// number of the other names, as in "a, b, c, d, e, and 2 more".
 func joinNames(names []string) string {
 	if rest := len(names) - maxNames; rest > 0 {
 		// The capacity is limited, so that append copies the names of the caller.

@@ -18,17 +18,19 @@ const (
 	maxChars = 100
 )
 
-// A serialColumn is a text column in a table of Snowflake IDs.
+// A serialColumn is a text column in a table of Snowflake IDs. It may hold serial numbers,
+// which are readable numbers that package serial makes from IDs.
 type serialColumn struct {
 	*readonly.Table
 	name   string
 	unique bool // whether an index keeps it unique
 }
 
+// String returns the table and the column, for example orders.number.
 func (c *serialColumn) String() string { return c.Table.String() + "." + c.name }
 
-// checkSerials checks the columns of serial numbers in tables of Snowflake IDs. A column
-// counts as such if most of its newest values are serial numbers.
+// checkSerials checks the columns of serial numbers in tables of Snowflake IDs. A text column
+// counts as a column of serial numbers if most of its newest values are serial numbers.
 func (d *doctor) checkSerials() {
 	numbers, err := serials.New(d.layout, "")
 	if err != nil {
@@ -48,8 +50,9 @@ func (d *doctor) checkSerials() {
 	}
 }
 
-// checkSerial checks the newest values of a text column, unless fewer than half of them are
-// serial numbers.
+// checkSerial reports a column of serial numbers that no index keeps unique, and its values
+// that are not serial numbers. It reports no finding for a column of other texts: unless more
+// than half of the newest values are serial numbers, it returns at once.
 func (d *doctor) checkSerial(numbers *serials.Reader, c *serialColumn) error {
 	values, err := d.newestValues(c)
 	if err != nil {
@@ -62,7 +65,7 @@ func (d *doctor) checkSerial(numbers *serials.Reader, c *serialColumn) error {
 	if 2*len(invalid) >= len(values) {
 		return nil
 	}
-	before := len(d.report.Findings)
+	before := len(d.report.Findings) // to see below whether this column has a finding
 	if !c.unique {
 		d.reportNotUnique(c, values)
 	}
@@ -76,8 +79,8 @@ func (d *doctor) checkSerial(numbers *serials.Reader, c *serialColumn) error {
 	return nil
 }
 
-// reportNotUnique reports a column that no index keeps unique. It is a problem if values
-// are repeated already.
+// reportNotUnique reports a column that no index keeps unique. values are its newest values.
+// Duplicates among them are a problem; otherwise, the finding is a warning.
 func (d *doctor) reportNotUnique(c *serialColumn, values []string) {
 	fix := fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s)", d.Quote(c.Table.Name+"_"+c.name), d.Quote(c.Schema, c.Table.Name), d.Quote(c.name))
 	where := fmt.Sprintf("among the newest %d values", len(values))
@@ -100,8 +103,10 @@ func duplicates(values []string) []string {
 	return slices.Compact(twice)
 }
 
-// textSQL returns the text columns of a table, and whether a unique index consists of the
-// column alone. Partial indexes, and in MySQL prefixes of a column, do not count.
+// textSQL has, for each dialect, the query for the text columns of a table, and for each
+// column whether a unique index consists of this column alone. Partial indexes, and in MySQL
+// indexes of a prefix of the column (SUB_PART), do not count. The parameters are the schema,
+// which is empty for the current schema, and the table.
 var textSQL = map[string]string{
 	"sqlite": `SELECT c.name, EXISTS (SELECT 1 FROM pragma_index_list(?2) l WHERE l."unique" AND NOT l.partial
   AND (SELECT count(*) = 1 AND max(i.name) = c.name COLLATE NOCASE FROM pragma_index_info(l.name) i))
@@ -130,8 +135,9 @@ func (d *doctor) textColumns(t *readonly.Table) ([]serialColumn, error) {
 	})
 }
 
-// newestValues returns the values of the newest rows, without NULL. The newest rows have
-// the largest keys, because a Snowflake ID begins with its time.
+// newestValues returns the values of the column in the newest maxRows rows, without NULL and
+// cut to maxChars characters. The newest rows have the largest keys, because a Snowflake ID
+// begins with its time.
 func (d *doctor) newestValues(c *serialColumn) ([]string, error) {
 	query := fmt.Sprintf("SELECT v FROM (SELECT SUBSTR(%s, 1, %d) AS v FROM %s AS t ORDER BY %s DESC LIMIT %d) AS newest WHERE v IS NOT NULL",
 		d.Quote("t", c.name), maxChars, d.Quote(c.Schema, c.Table.Name), d.Quote("t", c.Key), maxRows)

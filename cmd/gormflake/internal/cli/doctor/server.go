@@ -30,16 +30,17 @@ func (d *doctor) checkClock() {
 	d.compareClocks(d.Clock)
 }
 
-// compareClocks compares this machine's clock with the clock that ask reads. It reports the
-// difference as far as it is certain, because the answer takes half of a round trip.
-func (d *doctor) compareClocks(ask func() (time.Time, error)) {
-	ahead, margin, err := d.measureClock(ask)
+// compareClocks compares this machine's clock with the server's clock, which readClock reads.
+// The time of an answer is not exactly known, so the difference is measured within a margin.
+// It is a warning or a problem only if it is large enough even after the margin is subtracted.
+func (d *doctor) compareClocks(readClock func() (time.Time, error)) {
+	ahead, margin, err := d.measureClock(readClock)
 	if err != nil {
 		d.warnUnchecked(clockCheck, "", err)
 		return
 	}
 	text := fmt.Sprintf("this machine's clock is %s the database's, measured within %v", terminal.Difference(ahead), terminal.Rounded(margin))
-	switch certain := ahead.Abs() - margin; {
+	switch certain := ahead.Abs() - margin; { // the least difference that is possible
 	case certain >= clockProblem:
 		d.report.problem(clockCheck, "", text, "synchronise both clocks, as by NTP; until then times in IDs are wrong, and leased workers seem held or free when they are not")
 	case certain >= clockWarning:
@@ -49,14 +50,14 @@ func (d *doctor) compareClocks(ask func() (time.Time, error)) {
 	}
 }
 
-// measureClock returns how far this machine's clock is ahead, and the largest error of
-// this value. It reads the other clock several times, and uses the fastest answer. It
-// assumes that the clock was read in the middle between question and answer, so that the
-// error is at most half of that time.
-func (d *doctor) measureClock(ask func() (time.Time, error)) (ahead, margin time.Duration, err error) {
+// measureClock returns how far this machine's clock is ahead of the server's clock, and
+// margin, the largest error of this value. It calls readClock several times, and uses the
+// fastest answer. It assumes that the server read its clock halfway between question and
+// answer, so the error is at most half of the time between them.
+func (d *doctor) measureClock(readClock func() (time.Time, error)) (ahead, margin time.Duration, err error) {
 	for probe := range clockProbes {
 		before := d.flags.now()
-		serverTime, err := ask()
+		serverTime, err := readClock()
 		if err != nil {
 			return 0, 0, err
 		}
@@ -71,8 +72,8 @@ func (d *doctor) measureClock(ask func() (time.Time, error)) (ahead, margin time
 // settingsCheck is the name of the check in findings.
 const settingsCheck = "settings"
 
-// A setting is a possible finding about the database's settings. found reports whether the
-// database has this setting.
+// A setting is a possible finding about the settings of a server. It is a finding if found is
+// true, for example because fsync is off.
 type setting struct {
 	found              bool
 	severity           severity
@@ -82,9 +83,9 @@ type setting struct {
 // checkSettings looks for settings under which the database can lose writes that it has
 // acknowledged.
 func (d *doctor) checkSettings() {
-	ask := map[string]func() ([]setting, error){"postgres": d.postgresSettings, "mysql": d.mysqlSettings, "sqlite": d.sqliteSettings, "TiDB": d.tidbSettings}
-	// MySQL and MariaDB have no Engine. TiDB, which has the dialect mysql too, has one.
-	settings, err := ask[cmp.Or(d.Engine, d.Dialect)]()
+	checks := map[string]func() ([]setting, error){"postgres": d.postgresSettings, "mysql": d.mysqlSettings, "sqlite": d.sqliteSettings, "TiDB": d.tidbSettings}
+	// The dialect mysql is for MySQL, MariaDB and TiDB. Only for TiDB is d.Engine not empty.
+	settings, err := checks[cmp.Or(d.Engine, d.Dialect)]()
 	if err != nil {
 		d.warnUnchecked(settingsCheck, "", err)
 		return
@@ -102,16 +103,16 @@ func (d *doctor) checkSettings() {
 	}
 }
 
-// postgresSettingsSQL returns for each of three settings whether it is safe, whether the
-// server is a standby, and whether the table of workers, if there is one, is not permanent
-// (relpersistence 'p').
+// postgresSettingsSQL queries whether each of three settings is safe, whether the server is a
+// standby, and whether the table of workers is unlogged or temporary. A permanent table has
+// relpersistence 'p'. The last value is false if there is no table of workers.
 const postgresSettingsSQL = `SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'on',
   current_setting('synchronous_commit') <> 'off', pg_is_in_recovery(),
   coalesce((SELECT relpersistence <> 'p' FROM pg_class WHERE oid = to_regclass($1)), false)`
 
 // postgresSettings checks the settings of PostgreSQL and the kind of the table of workers.
 func (d *doctor) postgresSettings() ([]setting, error) {
-	var fsync, pages, commit, standby, unlogged bool
+	var fsync, pages, commit, standby, unlogged bool // the first three are true if the setting is safe
 	table := d.Quote(d.leaseTable())
 	err := d.Ask(postgresSettingsSQL, []any{table}, &fsync, &pages, &commit, &standby, &unlogged)
 	return []setting{ // each with found, severity, subject, text and fix
@@ -123,8 +124,9 @@ func (d *doctor) postgresSettings() ([]setting, error) {
 	}, err
 }
 
-// mysqlSettingsSQL returns the settings of the server. sync_binlog counts as 1, which is
-// safe, if there is no binary log. ENGINE is NULL if there is no table of workers.
+// mysqlSettingsSQL queries the settings of the server and the ENGINE of the table of workers,
+// which is NULL if there is no table. If there is no binary log, sync_binlog has no effect,
+// and the query returns 1, which is safe.
 const mysqlSettingsSQL = `SELECT @@GLOBAL.innodb_flush_log_at_trx_commit,
   CASE WHEN @@GLOBAL.log_bin THEN @@GLOBAL.sync_binlog ELSE 1 END, @@SESSION.autocommit,
   (SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?)`
@@ -139,7 +141,7 @@ func (d *doctor) mysqlSettings() ([]setting, error) {
 	err := d.Ask(mysqlSettingsSQL, []any{schema, name}, &flush, &syncLog, &autocommit, &engine)
 	table := d.Quote(schema, name)
 	const flushName = "innodb_flush_log_at_trx_commit"
-	return []setting{
+	return []setting{ // each with found, severity, subject, text and fix
 		{flush == 0, problem, flushName, "it is 0, which forgets up to a second of writes when the server dies", "set it to 1"},
 		{flush == 2, warning, flushName, "it is 2, which forgets up to a second of writes when the machine dies", "set it to 1"},
 		{syncLog != 1, warning, "sync_binlog", fmt.Sprintf("it is %d and log_bin is on, which forgets the last writes when the machine dies", syncLog), "SET GLOBAL sync_binlog = 1, and set it in the option file"},
@@ -156,12 +158,13 @@ func (d *doctor) tidbSettings() ([]setting, error) {
 	return []setting{noAutocommit(autocommit)}, err
 }
 
-// noAutocommit returns the problem that exists unless autocommit is on.
+// noAutocommit returns the setting that is a problem unless autocommit is on.
 func noAutocommit(autocommit bool) setting {
 	return setting{!autocommit, problem, "autocommit", "it is 0, under which no worker can be leased", "remove it from the DSN or the server's settings"}
 }
 
-// sqliteSettings checks the setting of this connection, because the file does not store it.
+// sqliteSettings checks PRAGMA synchronous of this connection. An SQLite file does not store
+// the value, so the DSN has set it.
 func (d *doctor) sqliteSettings() ([]setting, error) {
 	var synchronous int // 0 is OFF
 	err := d.Ask("PRAGMA synchronous", nil, &synchronous)

@@ -13,9 +13,9 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// examineStore examines a store that is not a database. Such a store checks the settings of
-// its servers when its records are read, as it does for a process that leases a worker. So
-// the warnings that it logs, and the error that it returns, are findings.
+// examineStore examines a store of leases that is not a database, such as Redis. When the
+// records of the store are read, it checks the settings of its servers, and logs warnings
+// about them. So these warnings, and an error of the store, become findings.
 func (d *doctor) examineStore(ctx context.Context) error {
 	if err := d.flags.store.CheckRemote(); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (d *doctor) reportWarnings(log *warningLog) {
 	log.mu.Lock()
 	defer log.mu.Unlock()
 	for _, warning := range log.all {
-		_, message, _ := strings.Cut(warning.Message, ": ")
+		_, message, _ := strings.Cut(warning.Message, ": ") // without the package
 		text, fix, _ := strings.Cut(message, ": ")
 		warning.Attrs(func(a slog.Attr) bool {
 			text += fmt.Sprintf(", %s", a)
@@ -63,10 +63,11 @@ func (d *doctor) reportWarnings(log *warningLog) {
 	}
 }
 
-// warningLog is a [slog.Handler] that collects the records. It has a mutex because a store
-// may log from its own goroutine.
+// warningLog is a [slog.Handler] that collects the warnings of a store. It has a mutex because
+// a store may log from its own goroutine.
 type warningLog struct {
-	slog.Handler
+	slog.Handler // for the methods WithAttrs and WithGroup, which stores do not call
+
 	mu  sync.Mutex
 	all []slog.Record
 }

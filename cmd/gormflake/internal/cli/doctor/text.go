@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A textColumn is a text column in a MySQL database. kind is its type, and nullable is YES
-// or NO.
+// A textColumn is a text column in a MySQL database. kind is its type, such as varchar(20),
+// and nullable is YES or NO.
 type textColumn struct{ table, name, kind, nullable string }
 
 // textColumnsSQL returns the text columns of all tables, except generated columns.
@@ -22,10 +22,10 @@ WHERE c.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'BASE TABLE' AND c.GENERATI
 ORDER BY c.TABLE_NAME, c.ORDINAL_POSITION`
 
 // checkText looks for Snowflake IDs in text columns. They are a problem in MySQL only,
-// which compares text with a number as floating point. MariaDB compares exactly, and
-// PostgreSQL rejects the comparison.
+// which compares text with a number as floating point, so that IDs next to each other seem
+// equal. MariaDB compares exactly, and PostgreSQL rejects the comparison.
 func (d *doctor) checkText() {
-	var version string
+	var version string // stays empty on other databases
 	if d.Dialect == "mysql" {
 		d.warnUnchecked(columnsCheck, "", d.Ask("SELECT VERSION()", nil, &version))
 	}
@@ -33,7 +33,7 @@ func (d *doctor) checkText() {
 		return
 	}
 	columns, err := readonly.Rows(d.Database, textColumnsSQL, nil, func(c *textColumn) []any { return []any{&c.table, &c.name, &c.kind, &c.nullable} })
-	d.warnUnchecked(columnsCheck, "", err)
+	d.warnUnchecked(columnsCheck, "", err) // columns is empty if there is an error
 	for _, c := range columns {
 		table := readonly.Table{Name: c.table}
 		if d.isLeaseTable(c.table) || slices.ContainsFunc(d.flags.skip, table.Is) {
@@ -67,7 +67,7 @@ func (d *doctor) checkTextColumn(c *textColumn) error {
 }
 
 // looksLikeID reports whether the text is an ID that a generator may have issued between a
-// day after the layout's epoch and now.
+// day after the layout's epoch and now. Smaller numbers may have been counted.
 func (d *doctor) looksLikeID(text string) bool {
 	id, err := types.ParseID(text)
 	return err == nil && id >= d.layout.Min(d.layout.Epoch.Add(minSinceEpoch)) && id <= d.layout.Max(d.flags.now().Add(futureSlack))

@@ -15,12 +15,13 @@ import (
 const (
 	usageCheck = "usage"
 
-	// The used part of the numbers from which on a key is a warning, or a problem.
+	// The used part of a key's numbers from which on it is a warning, or a problem.
 	usageWarning = 0.75
 	usageProblem = 0.90
 )
 
-// checkUsage looks for keys and sequences that run out of numbers.
+// checkUsage reports how many of their numbers keys and sequences have used. It is a warning
+// or a problem if a key or sequence will run out of numbers.
 func (d *doctor) checkUsage() {
 	for i := range d.tables {
 		t := &d.tables[i]
@@ -29,6 +30,7 @@ func (d *doctor) checkUsage() {
 		}
 	}
 	d.warnUnchecked(usageCheck, "sequences", d.measureSequences())
+	// The most used keys come first.
 	slices.SortStableFunc(d.report.Usage, func(a, b usage) int { return cmp.Compare(b.Used, a.Used) })
 	var names []string
 	for _, u := range d.report.Usage {
@@ -56,9 +58,10 @@ func (d *doctor) addUsage(u usage) {
 	d.report.Usage = append(d.report.Usage, u)
 }
 
-// measureKey records the usage of a key. It leaves out Snowflake IDs, because their end is
-// the expiry of the layout. It ignores the counter of a BIGINT key, which may be parked
-// above all keys.
+// measureKey adds the usage of a table's key to the report. It leaves out Snowflake IDs,
+// because they run out when the layout expires, which checkExpiry reports. The last number is
+// that of the largest key or, for a key narrower than BIGINT, of the counter if this is
+// larger. The counter of a BIGINT key is ignored, because it may be parked above all keys.
 func (d *doctor) measureKey(t *readonly.Table) error {
 	u := usage{Name: t.Column(), Limit: t.Limit, fix: "gormflake migrate plan " + t.String()}
 	// Adding 0.0 makes the key a floating-point number, because an unsigned key may be
@@ -75,33 +78,36 @@ func (d *doctor) measureKey(t *readonly.Table) error {
 	return nil
 }
 
-// ageSQL returns the age of a time in seconds.
+// ageSQL is the SQL expression for the age in seconds of the time in a column, whose name
+// replaces %s. There is none for SQLite, where the column is never known.
 var ageSQL = map[string]string{
 	"mysql":    "TIMESTAMPDIFF(SECOND, %s, NOW())",
 	"postgres": "extract(epoch FROM now() - %s::timestamptz)",
 }
 
-// fullDate returns the date on which the numbers run out at the present rate, which is
-// that of the newest tenth of the keys. It reads the last key before this tenth, and the
-// age of its row. It returns "" if the rows have no time of creation, or if the date is
-// more than a century away.
+// fullDate returns the date on which the numbers of a key run out at the present rate. The
+// rate is that of the newest tenth of the numbers: fullDate reads the row whose key is the
+// largest up to 90 % of last, and computes how many keys were assigned since this row was
+// created. It returns "" if the rows have no time of creation, or if the date is more than a
+// century away. last is the last number that was assigned.
 func (d *doctor) fullDate(t *readonly.Table, last float64) string {
 	var key, age float64
 	query := fmt.Sprintf("SELECT %[1]s, %[2]s FROM %[3]s WHERE %[1]s <= %.0[4]f ORDER BY %[1]s DESC LIMIT 1",
 		d.Quote(t.Key), fmt.Sprintf(ageSQL[d.Dialect], d.Quote(t.Created)), d.Quote(t.Schema, t.Name), last*0.9)
 	if t.Created == "" || d.Ask(query, nil, &key, &age) != nil || age <= 0 {
-		return ""
+		return "" // without an error, because the date is only an addition to the finding
 	}
-	secondsLeft := age * (t.Limit - last) / (last - key)
+	secondsLeft := age * (t.Limit - last) / (last - key) // age is the time for last - key numbers
 	if secondsLeft > 100*365*24*60*60 {
 		return ""
 	}
 	return d.flags.now().Add(time.Duration(secondsLeft * float64(time.Second))).UTC().Format(time.DateOnly)
 }
 
-// measureSequences records the usage of the sequences. It reads each into a
-// [readonly.Table], whose Key is the name of the table that owns the sequence. It skips
-// TiDB, whose sequences cannot be selected from.
+// measureSequences adds the usage of the sequences to the report. It reads each sequence into
+// a [readonly.Table], because the fields are similar: Counter is the last value, Limit is the
+// largest one, and Key is the name of the table that owns the sequence. It skips TiDB, whose
+// sequences cannot be selected from.
 func (d *doctor) measureSequences() error {
 	if d.Engine != "" {
 		return nil
@@ -112,10 +118,10 @@ func (d *doctor) measureSequences() error {
 	for _, s := range found {
 		fix := fmt.Sprintf("ALTER SEQUENCE %s AS bigint NO MINVALUE NO MAXVALUE", d.Quote(s.Schema, s.Name))
 		switch {
-		case d.Dialect == "mysql":
+		case d.Dialect == "mysql": // MariaDB, whose sequences have no type, and show their values only if selected from
 			fix = strings.Replace(fix, " AS bigint", "", 1)
 			err = errors.Join(err, d.Ask("SELECT next_not_cached_value - increment, IF(increment > 0, maximum_value, minimum_value) FROM "+d.Quote(s.Name), nil, &s.Counter, &s.Limit))
-		case s.Key != "":
+		case s.Key != "": // the sequence belongs to a column, which has to be widened too
 			fix = "gormflake migrate plan " + (&readonly.Table{Schema: s.Schema, Name: s.Key}).String()
 		}
 		d.addUsage(usage{Name: "sequence " + s.String(), Last: s.Counter, Limit: s.Limit, fix: fix})
@@ -123,11 +129,15 @@ func (d *doctor) measureSequences() error {
 	return err
 }
 
-// sequencesSQL returns the schema, the name, the owner, the last value and the limit of the
-// sequences, without those that begin again at their end or that the account may not read.
-// On PostgreSQL the owner is known for serial columns (deptype 'a') and identity columns
-// ('i'), and the limit is at most that of the owner's column. On MariaDB, last value and
-// limit are read from each sequence afterwards. MySQL and SQLite have no sequences.
+// sequencesSQL has, for each dialect, the query for the schema, the name, the owner, the last
+// value and the limit of each sequence. The owner is the table whose column the sequence
+// belongs to, or empty. Sequences that begin again at their end, or that the account may not
+// read, are left out.
+//
+// On PostgreSQL, serial columns (deptype 'a') and identity columns ('i') own sequences. If
+// such a column has 2 or 4 bytes, the limit is at most the largest value of the column. On
+// MariaDB, measureSequences reads last value and limit from each sequence afterwards. MySQL
+// and SQLite have no sequences.
 var sequencesSQL = map[string]string{
 	"sqlite": `SELECT 1 WHERE 0`,
 	"mysql":  `SELECT '', TABLE_NAME, '', 0, 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'SEQUENCE' ORDER BY 2`,

@@ -18,8 +18,9 @@ const (
 	workersCheck = "workers"
 	layoutCheck  = "layout"
 
-	// farAhead is longer than a window. A bound that is farther ahead has another cause,
-	// such as a wrong clock.
+	// farAhead is how far the bound of a lease may be ahead of the clock. A lease ends at its
+	// bound, which a process sets at most a window ahead, usually a minute or less. A bound
+	// that is farther ahead has another cause, such as a wrong clock.
 	farAhead = time.Hour
 
 	// The time that is left to the layout under which its end is a warning, or a problem.
@@ -27,17 +28,18 @@ const (
 	expiryProblem = 365 * 24 * time.Hour
 )
 
-// checkWorkers checks the table of workers and the leases in it.
+// checkWorkers checks the table of workers and the leases in it, and looks for further tables
+// of workers.
 func (d *doctor) checkWorkers() {
-	// Read the table without creating it, also on a server that may lose writes, which
-	// checkSettings reports.
+	// ExistingTable keeps the store from creating the table. AllowVolatile lets it read also
+	// on a server that may lose writes, which checkSettings reports.
 	options := append(d.flags.store.Options(), sqllease.ExistingTable(), sqllease.AllowVolatile(), sqllease.WithLogger(slog.New(slog.DiscardHandler)))
 	in, err := lease.Inspect(d.Ctx, sqllease.New(d.DB, options...))
 	var tableErr *sqllease.TableError
 	switch {
 	case errors.Is(err, sqllease.ErrNoTable) && !readonly.Denied(err):
 		d.report.ok(workersCheck, "", fmt.Sprintf("there is no table %s: no worker is leased from this database", d.flags.store.Table))
-	case errors.As(err, &tableErr):
+	case errors.As(err, &tableErr): // the table lacks, for example, its primary key
 		for _, flaw := range tableErr.Flaws {
 			d.report.problem(workersCheck, tableErr.Table, flaw.Found+": want "+flaw.Want, flaw.Fix)
 		}
@@ -50,8 +52,9 @@ func (d *doctor) checkWorkers() {
 	d.checkOtherTables()
 }
 
-// checkLeases checks the layout and the holders of the leased workers. It adopts their
-// layout unless a flag sets another.
+// checkLeases checks the layout and the holders of the leased workers. If no flag sets a
+// layout, it adopts their layout for the following checks. Another layout in a flag is a
+// problem, because IDs of different layouts can be equal.
 func (d *doctor) checkLeases(in *lease.Inspection) {
 	if in.Layout == (snowflake.Layout{}) {
 		d.report.ok(workersCheck, "", fmt.Sprintf("no worker of namespace %s was ever leased", d.flags.store.Namespace))
@@ -93,7 +96,8 @@ func (d *doctor) checkExpiry() {
 }
 
 // checkHolders counts the workers by the state of their leases. It reports how many are
-// free, how many were not released, and bounds that are too far ahead.
+// free, how many were not released, and bounds that are too far ahead. holders has every
+// worker that was ever leased.
 func (d *doctor) checkHolders(holders []lease.Holder) {
 	now := d.flags.now()
 	takenIn := map[int64]int64{} // the number of workers of each datacenter that are not free
@@ -101,10 +105,10 @@ func (d *doctor) checkHolders(holders []lease.Holder) {
 	var taken, far []lease.Holder // of workers that are not free, and whose bounds are too far ahead
 	for _, h := range holders {
 		switch h.State(now) {
-		case lease.Held, lease.Waiting:
+		case lease.Held, lease.Waiting: // a waiting worker was released, but its bound has not passed
 			takenIn[h.Datacenter]++
 			taken = append(taken, h)
-		case lease.Lapsed:
+		case lease.Lapsed: // the bound has passed without a release, so the worker is free
 			lapsed++
 		}
 		if h.Until.Sub(now) > max(farAhead, h.Window) { // a process may lease with a window longer than an hour
@@ -133,16 +137,17 @@ func (d *doctor) reportAhead(far []lease.Holder) {
 		"correct the clocks; nobody else can take the worker before that time; never lower a bound by hand: see \"gormflake workers reset\"")
 }
 
-// byBound compares holders by their bounds.
+// byBound compares holders by their bounds, the times until which they hold their workers.
 func byBound(a, b lease.Holder) int { return a.Until.Compare(b.Until) }
 
-// checkFree warns if less than a tenth of the workers are free, and if all workers of a
-// datacenter are held. taken are the holders of the workers that are not free, and takenIn
-// is their number in each datacenter.
+// checkFree reports how many workers of the layout are free. It is a warning if fewer than a
+// tenth are free, and a problem if all are held. It also warns if all workers of a datacenter
+// are held. taken are the holders of the workers that are not free, and takenIn is their
+// number in each datacenter.
 func (d *doctor) checkFree(takenIn map[int64]int64, taken []lease.Holder) {
 	layout := d.storedLayout
-	perDatacenter := int64(1) << layout.WorkerBits
-	total := perDatacenter << layout.DatacenterBits
+	perDatacenter := int64(1) << layout.WorkerBits  // number of workers in a datacenter
+	total := perDatacenter << layout.DatacenterBits // number of workers in all datacenters
 	free := total - int64(len(taken))
 	text := fmt.Sprintf("%d of %d are free", free, total)
 	const fix = "stop processes, share one generator within each, or move to a layout with more worker bits"
@@ -168,9 +173,9 @@ func (d *doctor) checkFree(takenIn map[int64]int64, taken []lease.Holder) {
 // mistake.
 const oneTableAdvice = "processes that write to the same tables must lease their workers from one table: another one leases the same workers again"
 
-// checkDoubled reports the workers that have several rows. table is the quoted name of a
-// table that package sqllease refuses, because only a table without its primary key can
-// have such rows.
+// checkDoubled reports the workers that have several rows in the table of workers, so that
+// two processes can hold one worker. table is the quoted name of a table that package
+// sqllease has refused. Only such a table can have these rows, if it lacks its primary key.
 func (d *doctor) checkDoubled(table string) error {
 	query := "SELECT namespace, worker_id, COUNT(*) FROM " + table + " GROUP BY namespace, worker_id HAVING COUNT(*) > 1 ORDER BY 1, 2"
 	type doubledWorker struct{ namespace, worker, rows string }
@@ -186,11 +191,15 @@ func (d *doctor) checkDoubled(table string) error {
 	return err
 }
 
-// otherTablesPostgres returns the other tables with the name of the table of workers, and
-// whether a program may find one of them by the name without a schema. That is so by
-// default if its schema is public, has the name of a role, for which "$user" in the
-// search_path stands, or is in the search_path of a role or the database. A search_path
-// that a program sets is unknown here.
+// otherTablesPostgres queries the schemas of the other tables with the name of the table of
+// workers, each with whether a program may find this table, or the table of workers, by the
+// name without a schema. The parameters are the quoted name of the table of workers, and its
+// name without a schema.
+//
+// A table is found by_default if its schema is public, has the name of a role ("$user" in the
+// default search_path), or is in a search_path that is set for a role or the database. The
+// search_path that a program sets itself is unknown here. own is the table of workers. It
+// counts too, so that the result for two tables is the same whichever of them is examined.
 const otherTablesPostgres = `WITH tables AS (
   SELECT c.oid, n.nspname, n.nspname = 'public' OR EXISTS (SELECT FROM pg_roles WHERE rolname = n.nspname)
     OR EXISTS (SELECT FROM pg_db_role_setting s CROSS JOIN unnest(s.setconfig) config
@@ -203,14 +212,16 @@ SELECT other.nspname, other.by_default OR other.nspname = ANY (current_schemas(f
 FROM tables other LEFT JOIN tables own ON own.oid = to_regclass($1)
 WHERE other.oid IS DISTINCT FROM CAST(to_regclass($1) AS oid) ORDER BY 1`
 
-// otherTablesMySQL returns the tables of that name in other databases of the server. No
-// program finds one of them by the name alone.
+// otherTablesMySQL queries the other databases of the server that have a table with the name
+// of the table of workers. The 0 says that no program finds it by the name without a database.
 const otherTablesMySQL = `SELECT TABLE_SCHEMA, 0 FROM information_schema.TABLES
 WHERE TABLE_TYPE <> 'VIEW' AND TABLE_NAME = ? AND TABLE_SCHEMA <> COALESCE(NULLIF(?, ''), DATABASE()) ORDER BY 1`
 
-// checkOtherTables looks for further tables of workers with the same name. They are a
-// mistake if processes that share the tables of an application use different tables of
-// workers. They are not a mistake if the applications share no table.
+// checkOtherTables looks for further tables with the name of the table of workers, in other
+// schemas or databases. If two processes write to the same tables, but lease their workers
+// from different tables of workers, they can lease the same worker and issue equal IDs. So a
+// table that a program may find by accident is a warning. Other such tables are only noted,
+// because they may serve applications that share no table.
 func (d *doctor) checkOtherTables() {
 	schema, name := d.leaseTable()
 	query, args := otherTablesMySQL, []any{name, schema}
@@ -222,22 +233,22 @@ func (d *doctor) checkOtherTables() {
 	}
 	type otherTable struct {
 		schema    string
-		reachable bool // whether a program may find it by the name without a schema
+		reachable bool // whether a program may find one of the two tables by the name without a schema
 	}
 	others, err := readonly.Rows(d.Database, query, args, func(t *otherTable) []any { return []any{&t.schema, &t.reachable} })
 	d.warnUnchecked(workersCheck, "", err)
-	var notes []string
+	var unreachable []string
 	for _, other := range others {
 		switch quoted, plain := d.Quote(other.schema, name), other.schema+"."+name; {
 		case slices.Contains(d.flags.skip, plain):
 		case !other.reachable:
-			notes = append(notes, quoted)
+			unreachable = append(unreachable, quoted)
 		default:
 			d.report.warn(workersCheck, quoted, "it is a second table of workers in this database: "+oneTableAdvice,
 				"stop every process that leases workers, wait for one window, drop one of the two, and name the other with its schema in sqllease.WithTable; if the two serve applications that share no table, --skip "+plain)
 		}
 	}
-	if len(notes) > 0 {
-		d.report.ok(workersCheck, "", "there are other tables of workers: "+joinNames(notes)+"; "+oneTableAdvice)
+	if len(unreachable) > 0 {
+		d.report.ok(workersCheck, "", "there are other tables of workers: "+joinNames(unreachable)+"; "+oneTableAdvice)
 	}
 }

@@ -22,7 +22,8 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// Database holds the flags --dsn and --dsn-file.
+// Database holds the flags --dsn and --dsn-file, which give the URL of a database. For
+// commands that call RegisterOr, it may also be the URL of another store of leases.
 type Database struct{ url string }
 
 // forms lists the forms of --dsn for the help.
@@ -31,21 +32,24 @@ const forms = "database: sqlite://file, mysql://user:password@host/name or postg
 // Register adds the flags to a command.
 func (f *Database) Register(cmd *cobra.Command) { f.register(cmd, forms) }
 
-// RegisterOr adds the flags to a command that also accepts other stores.
-func (f *Database) RegisterOr(cmd *cobra.Command, others string) {
-	f.register(cmd, forms+"; or store: "+others)
+// RegisterOr adds the flags to a command that also accepts stores that are not databases.
+// otherForms lists the forms of their URLs for the help.
+func (f *Database) RegisterOr(cmd *cobra.Command, otherForms string) {
+	f.register(cmd, forms+"; or store: "+otherForms)
 }
 
-// register adds the flags, with the help text of --dsn.
+// register adds the flags to a command. usage is the help text of --dsn.
 func (f *Database) register(cmd *cobra.Command, usage string) {
 	cmd.Flags().StringVar(&f.url, "dsn", "", usage)
 	cmd.Flags().Var((*urlFile)(&f.url), "dsn-file", "file with the URL of --dsn, which other users of the machine can then not read")
 	cmd.MarkFlagsMutuallyExclusive("dsn", "dsn-file")
 }
 
-// A urlFile is the value of --dsn-file. Setting it reads the URL from the file.
+// A urlFile is the value of --dsn-file. Setting the flag reads the URL from the file, and
+// sets the same text as --dsn.
 type urlFile string
 
+// Set reads the URL from the file with the name.
 func (f *urlFile) Set(name string) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -77,8 +81,9 @@ func (f *Database) Name() string {
 	return path.Base(u.Host + u.Path)
 }
 
-// At returns a database at another address. If the address has no account, path or query,
-// it takes them from the flag.
+// At returns the database at another address, such as mysql://replica:3306 for a replica. If
+// the address has no account, path or query, it takes them from the flag, so that the user
+// does not have to repeat the password.
 func (f *Database) At(address string) *Database {
 	base, err := url.Parse(f.URL())
 	other, otherErr := url.Parse(address)
@@ -95,17 +100,17 @@ func (f *Database) At(address string) *Database {
 	return &Database{other.String()}
 }
 
-// The modes in which [Database.Open] opens an SQLite file, unless the URL has a mode.
+// The modes in which [Database.Open] opens an SQLite file, unless the URL has a parameter
+// mode.
 const (
 	ReadOnly  = "ro"
 	ReadWrite = "rw"
 )
 
 // Open connects to the database and checks that the server answers. mode is [ReadOnly] or
-// [ReadWrite], and only an SQLite file is opened with it. An SQLite file must
-// exist, because otherwise a misspelled name would create an empty database in which all
-// workers are free. Open does not change the journal mode of the file. The caller calls
-// closeDB when done.
+// [ReadWrite]. It matters only for an SQLite file, in which no mode changes the journal
+// mode. The file must exist, because otherwise a misspelled name would create an empty
+// database in which all workers are free. The caller calls closeDB when done.
 func (f *Database) Open(ctx context.Context, mode string) (db *gorm.DB, closeDB func() error, err error) {
 	if !f.Given() {
 		return nil, nil, terminal.Usagef("no database: give --dsn or set GORMFLAKE_DSN")
@@ -119,7 +124,7 @@ func (f *Database) Open(ctx context.Context, mode string) (db *gorm.DB, closeDB 
 		if err := checkFile(path); err != nil {
 			return nil, nil, err
 		}
-		subject += " " + path // the drivers of servers put the name into their errors; SQLite's do not
+		subject += " " + path // unlike the errors of servers, SQLite's do not name the database
 	}
 	db, err = gorm.Open(dialector, &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
 	if err != nil {
@@ -144,8 +149,8 @@ func (f *Database) With(ctx context.Context, mode string, use func(*gorm.DB) err
 	return errors.Join(use(db), closeDB())
 }
 
-// checkFile returns an error if the file of an SQLite database cannot be opened. The
-// errors of SQLite would not name the file.
+// checkFile returns an error that names the file if the file of an SQLite database cannot be
+// opened. The errors of SQLite do not name it.
 func checkFile(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -161,8 +166,9 @@ func checkFile(path string) error {
 	return nil
 }
 
-// sqliteFile returns the path and the query of the URL of an SQLite file. ok is false for
-// other databases, and for an SQLite database in memory.
+// sqliteFile returns the path and the query of the URL of an SQLite file, for example app.db
+// and mode=ro for sqlite://app.db?mode=ro. ok is false for other databases, and for an
+// SQLite database in memory.
 func sqliteFile(dsn string) (path, query string, ok bool) {
 	scheme, rest, _ := strings.Cut(dsn, "://")
 	rawPath, query, _ := strings.Cut(rest, "?")
@@ -170,7 +176,9 @@ func sqliteFile(dsn string) (path, query string, ok bool) {
 	return path, query, strings.EqualFold(scheme, "sqlite") && err == nil && path != "" && path != ":memory:"
 }
 
-// withMode adds the mode to the URL of an SQLite file that has no mode.
+// withMode returns the URL of an SQLite file with the parameter mode, for example
+// sqlite://app.db?mode=ro. It does not change a URL that has this parameter, an invalid URL,
+// or the URL of another database.
 func withMode(dsn, mode string) string {
 	_, rawQuery, ok := sqliteFile(dsn)
 	query, err := url.ParseQuery(rawQuery)
@@ -184,7 +192,9 @@ func withMode(dsn, mode string) string {
 // DefaultTable is the default table of package sqllease.
 const DefaultTable = "snowflake_workers"
 
-// A Store holds the flags for the table and namespace of the workers.
+// A Store holds the flags for the table and namespace of the workers. Each row of the table
+// is the lease of one worker, which says which process may issue IDs under it. Each
+// namespace has its own workers.
 type Store struct{ Table, Namespace string }
 
 // Register adds the flags to a command.
@@ -193,15 +203,16 @@ func (f *Store) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.Namespace, "namespace", "default", "namespace of the workers within the table")
 }
 
-// Check returns an error if the flags are invalid. It does not connect to a database. The
-// statement that it composes for SQLite validates the names for all databases.
+// Check returns an error if the names in the flags are invalid. It does not connect to a
+// database.
 func (f *Store) Check() error {
+	// DDL validates the names before it composes the statement, for all databases alike.
 	_, err := sqllease.DDL("sqlite", f.Options()...)
 	return terminal.Usage(err)
 }
 
-// CheckRemote returns an error if the flags are invalid for a store that is not a
-// database.
+// CheckRemote returns an error if --table is given for a store that is not a database, such
+// as Redis, because such a store has no tables.
 func (f *Store) CheckRemote() error {
 	if f.Table != DefaultTable {
 		return terminal.Usagef("--table %s: want a database, for other stores have no tables: --namespace tells their workers apart", terminal.Quote(f.Table))

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// NoVariable marks a flag without an environment variable, because another command has a
-// flag with the same name and another type.
+// NoVariable is the annotation of a flag without an environment variable. The flag --table of
+// parse has it, because $GORMFLAKE_TABLE is the table of the workers for other commands.
 const NoVariable = "no variable"
 
-// fromEnvironment marks a flag that an environment variable has set.
+// fromEnvironment is the annotation of a flag that an environment variable has set.
 const fromEnvironment = "from the environment"
 
 // Variable returns the name of the environment variable of a flag, for example
@@ -28,8 +28,8 @@ func Variable(f *pflag.Flag) string {
 }
 
 // Environment sets the flags that are not on the command line from their environment
-// variables. It ignores empty variables, and variables whose flag excludes a flag on the
-// command line.
+// variables. It ignores empty variables. It also ignores a variable whose flag excludes a
+// flag on the command line, as $GORMFLAKE_DSN does if --dsn-file is given.
 func Environment(cmd *cobra.Command) error {
 	given := map[*pflag.Flag]bool{} // the flags on the command line
 	cmd.Flags().Visit(func(f *pflag.Flag) { given[f] = true })
@@ -47,11 +47,11 @@ func Environment(cmd *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-// setFrom sets a flag to text. It sets a flag that may be repeated once for each line of
-// text.
+// setFrom sets a flag to the text of its environment variable. If the flag may be repeated
+// on a command line, it sets the flag once for each line of the text.
 func setFrom(cmd *cobra.Command, f *pflag.Flag, text string) error {
 	lines := []string{text}
-	if strings.HasSuffix(f.Value.Type(), "Array") { // of pflag, for flags that may be repeated
+	if strings.HasSuffix(f.Value.Type(), "Array") { // such as stringArray, pflag's type for these flags
 		lines = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	}
 	for _, line := range lines {
@@ -62,8 +62,8 @@ func setFrom(cmd *cobra.Command, f *pflag.Flag, text string) error {
 	return nil
 }
 
-// excludedBy reports whether a flag on the command line excludes f. given are the flags on
-// the command line.
+// excludedBy reports whether f must not be given together with a flag of given, which holds
+// the flags on the command line.
 func excludedBy(cmd *cobra.Command, f *pflag.Flag, given map[*pflag.Flag]bool) bool {
 	// Cobra stores the groups of MarkFlagsMutuallyExclusive under this key, each as the
 	// names of its flags with spaces between them.
@@ -78,10 +78,10 @@ func excludedBy(cmd *cobra.Command, f *pflag.Flag, given map[*pflag.Flag]bool) b
 	})
 }
 
-// OnCommandLine reports whether the flag is on the command line. [pflag.FlagSet.Changed]
-// is also true for a flag that an environment variable has set.
+// OnCommandLine reports whether the flag is on the command line. In contrast,
+// [pflag.FlagSet.Changed] is also true for a flag that an environment variable has set.
 func OnCommandLine(cmd *cobra.Command, name string) bool {
 	f := cmd.Flags().Lookup(name)
-	_, variable := f.Annotations[fromEnvironment]
-	return f.Changed && !variable
+	_, byVariable := f.Annotations[fromEnvironment]
+	return f.Changed && !byVariable
 }

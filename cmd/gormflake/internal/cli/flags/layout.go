@@ -12,13 +12,14 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Sonyflake is the name of the layout of Sony's library, in which the sequence stands
-// before the worker.
+// Sonyflake is the name of the layout of Sony's library. In its IDs the sequence stands
+// before the worker; in all other layouts, the worker stands before the sequence.
 const Sonyflake = "sonyflake"
 
-// Layouts returns the layouts of --layout by name. For other libraries, these are their
-// default layouts. The commands can read the IDs of all layouts. They can issue IDs under
-// all but [Sonyflake], because [snowflake.Layout] puts the worker before the sequence.
+// Layouts returns the layouts of --layout by name. A layout divides the bits of an ID into
+// time, datacenter, worker and sequence. The layouts of other libraries are their defaults.
+// The commands can read the IDs of all layouts. They can issue IDs under all but
+// [Sonyflake], because [snowflake.Layout] puts the worker before the sequence.
 func Layouts() map[string]snowflake.Layout {
 	return map[string]snowflake.Layout{
 		"twitter":   snowflake.TwitterLayout(),
@@ -35,19 +36,20 @@ func Layouts() map[string]snowflake.Layout {
 	}
 }
 
-// foreignLayout returns the layout of a library that counts milliseconds since epoch.
-// epoch is a Unix time in milliseconds.
-func foreignLayout(epoch int64, worker, sequence uint8) snowflake.Layout {
-	return snowflake.Layout{Epoch: time.UnixMilli(epoch).UTC(), Tick: time.Millisecond, WorkerBits: worker, SequenceBits: sequence, TotalBits: 63}
+// foreignLayout returns the layout of another library, whose IDs count milliseconds since
+// epochMS, which is a Unix time in milliseconds.
+func foreignLayout(epochMS int64, workerBits, sequenceBits uint8) snowflake.Layout {
+	return snowflake.Layout{Epoch: time.UnixMilli(epochMS).UTC(), Tick: time.Millisecond, WorkerBits: workerBits, SequenceBits: sequenceBits, TotalBits: 63}
 }
 
 // Layout holds --layout and the flags that change single parts of the layout.
 type Layout struct {
-	Reads                                   bool // whether the command only reads IDs, so that it accepts Sonyflake; set it before Register
+	Reads bool // whether the command only reads IDs, so that it accepts Sonyflake; set it before Register
+
 	cmd                                     *cobra.Command
 	name, epoch                             string
 	tick                                    time.Duration
-	datacenter, worker, sequence, totalBits uint8
+	datacenter, worker, sequence, totalBits uint8 // numbers of bits
 }
 
 // Register adds the flags to a command.
@@ -64,14 +66,15 @@ func (f *Layout) Register(cmd *cobra.Command) {
 	flagSet.Uint8Var(&f.totalBits, "total-bits", 0, "bits of an ID (default: the layout's)")
 }
 
-// names returns the values that --layout accepts.
+// names returns the values that --layout accepts, in alphabetical order.
 func (f *Layout) names() []string {
 	names := slices.Sorted(maps.Keys(Layouts()))
 	return slices.DeleteFunc(names, func(name string) bool { return name == Sonyflake && !f.Reads })
 }
 
-// Swapped reports whether the sequence stands before the worker. The fields of the result
-// of Layout then have each other's bits.
+// Swapped reports whether the sequence stands before the worker in an ID. The result of
+// Layout then calls the sequence Worker and the worker Sequence, because [snowflake.Layout]
+// always puts the worker first.
 func (f *Layout) Swapped() bool { return f.name == Sonyflake }
 
 // Given reports whether any of the flags is set.
@@ -94,19 +97,20 @@ func (f *Layout) Layout() (snowflake.Layout, error) {
 	}
 	f.override("tick", func() { layout.Tick = f.tick })
 	f.override("datacenter-bits", func() { layout.DatacenterBits = f.datacenter })
-	// The flags name the fields as the library does, so under Sonyflake --worker-bits sets
-	// the bits of the field that Layout calls the sequence.
-	worker, sequence := &layout.WorkerBits, &layout.SequenceBits
+	// The flags name the fields as the library does. So under Sonyflake, --worker-bits sets
+	// the field that snowflake.Layout calls SequenceBits.
+	workerBits, sequenceBits := &layout.WorkerBits, &layout.SequenceBits
 	if f.Swapped() {
-		worker, sequence = sequence, worker
+		workerBits, sequenceBits = sequenceBits, workerBits
 	}
-	f.override("worker-bits", func() { *worker = f.worker })
-	f.override("sequence-bits", func() { *sequence = f.sequence })
+	f.override("worker-bits", func() { *workerBits = f.worker })
+	f.override("sequence-bits", func() { *sequenceBits = f.sequence })
 	f.override("total-bits", func() { layout.TotalBits = f.totalBits })
 	return layout, terminal.Usage(layout.Validate())
 }
 
-// override calls set if the flag is given, so that 0 can override the layout's value.
+// override calls set if the flag is given. A test for a value other than 0 would not do,
+// because --datacenter-bits 0 must override the 5 of the layout twitter.
 func (f *Layout) override(flag string, set func()) {
 	if f.cmd.Flags().Changed(flag) {
 		set()

@@ -12,9 +12,10 @@ import (
 // References holds the flags --reference, --not-reference and --references, which say of a
 // column without a foreign key whether it holds keys of a table, and the flag --park.
 type References struct {
-	Park            bool
-	named, excluded []string
-	file            string // the path of --references, or ""
+	Park     bool
+	named    []string // of --reference, such as orders.customer_id=customers.id
+	excluded []string // of --not-reference, such as orders.legacy_id
+	file     string   // the path of --references, or ""
 }
 
 // Register adds the flags to a command.
@@ -50,7 +51,7 @@ func (f *References) Options() ([]sqlmigrate.Option, error) {
 	return options, nil
 }
 
-// Args returns the flags in the form of arguments.
+// Args returns the flags as arguments, for a command that the output tells the user to run.
 func (f *References) Args() []string {
 	var args []string
 	if f.Park {
@@ -68,25 +69,29 @@ func (f *References) Args() []string {
 	return args
 }
 
-// Reference returns the flag for a column that holds the key.
+// Reference returns the flag --reference for a column that holds values of the key, for a
+// command that the output tells the user to run.
 func Reference(column, key string) string { return "--reference " + column + "=" + key }
 
-// NotReference returns the flag for a column that holds no keys.
+// NotReference returns the flag --not-reference for a column that holds no keys.
 func NotReference(column string) string { return "--not-reference " + column }
 
-// Words replaces the names of sqlmigrate's options in a text by the names of flags.
+// Words replaces the names of sqlmigrate's options in a text by the names of flags, for
+// example WithReference by --reference.
 func Words(text string) string { return optionNames.Replace(text) }
 
-// optionNames are the replacements of [Words].
+// optionNames are the replacements of [Words], each an old text and a new text. The first
+// pair that matches at a place is used, so an old text with "sqlmigrate:" stands before the
+// same text without it.
 var optionNames = strings.NewReplacer("sqlmigrate: FindReferences: ", "", "sqlmigrate: WithReference", "--reference", "sqlmigrate: WithoutReference", "--not-reference",
 	"WithReference", "--reference", "WithoutReference", "--not-reference", "WithLayout", "--layout",
 	"WithRecreateViews", "--recreate-views", "WithParkedCounters", "--park", "WithStall", "--stall", "WithPace", "--pace", "WithBatchRows", "--batch-rows",
 	"OnlinePlan.Apply", "gormflake migrate online apply")
 
-// Named returns err with the names of flags in its text. err must not be nil.
+// Named returns err with the replacements of [Words] in its text. err must not be nil.
 func Named(err error) error { return namedError{err} }
 
-// A namedError is an error whose text names flags in place of options.
+// A namedError is an error whose text names flags in place of sqlmigrate's options.
 type namedError struct{ error }
 
 func (e namedError) Error() string { return Words(e.error.Error()) }

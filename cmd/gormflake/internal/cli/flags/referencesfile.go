@@ -16,14 +16,15 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// A referencesFile is the content of the TOML file of --references. Its keys are the names
-// of the flags that it replaces.
+// A referencesFile is the content of the TOML file of --references. The name of each list is
+// the flag that it replaces, and its elements are values of this flag.
 type referencesFile struct {
 	Reference    []string `toml:"reference"`
 	NotReference []string `toml:"not-reference"`
 }
 
-// readReferences reads the file of --references.
+// readReferences reads the file of --references. It rejects an unknown key, such as a
+// misspelled not_reference, which the TOML package would ignore.
 func readReferences(path string) (referencesFile, error) {
 	var file referencesFile
 	read, err := toml.DecodeFile(path, &file)
@@ -36,11 +37,22 @@ func readReferences(path string) (referencesFile, error) {
 	return file, nil
 }
 
-// Write writes a file for --references. It lists the references that the flags and the
-// file of --references name. The columns of likely follow as comments, of which a person
-// keeps one line for each column: a line of the first list if it holds keys, or a line of
-// the second list if it does not. Write replaces a file only if it is the file of
-// --references, because another one may have been edited by hand.
+// Write writes a file for --references, which a person then completes:
+//
+//	reference = [
+//	  "orders.customer_id=customers.id",
+//	  # "orders.legacy_id=customers.id", # by its name
+//	]
+//
+//	not-reference = [
+//	  # "orders.legacy_id", # by its name
+//	]
+//
+// The lists have the references that the flags and the file of --references name. A comment
+// in each list follows for each column of likely. The person uncomments the line of the
+// first list if the column holds keys, or the line of the second list if it does not. Write
+// replaces a file only if it is the file of --references, because another file may have
+// been edited by hand.
 func (f *References) Write(path string, likely []sqlmigrate.LikelyReference) error {
 	if _, err := os.Stat(path); path != f.file && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("--write-references: %s exists already: give it with --references %[1]s too, so that its lines are kept", path)
@@ -58,7 +70,8 @@ func (f *References) Write(path string, likely []sqlmigrate.LikelyReference) err
 	return writeWhole(path, text.Bytes())
 }
 
-// firstKey returns the most likely key of a column, or a text to be replaced by hand.
+// firstKey returns the most likely key of a column, such as customers.id. If no key is known,
+// it returns TABLE.KEY, which a person has to replace.
 func firstKey(l sqlmigrate.LikelyReference) string {
 	if len(l.Keys) == 0 {
 		return "TABLE.KEY"
@@ -66,14 +79,15 @@ func firstKey(l sqlmigrate.LikelyReference) string {
 	return l.Keys[0]
 }
 
-// writeList writes the list reference or not-reference of the file: the known lines, and a
-// comment for each likely column. The comment has the entry of the column, and ends with
-// the reason, the other keys that it may hold, and how to make the column wide if a plan
-// cannot.
+// writeList writes the list with the name, reference or not-reference. The elements of known
+// come first, and a comment for each likely column follows. The comment has the element that
+// entry returns for the column. Behind it are the reason for which the column is likely to
+// hold keys, the other keys that it may hold, and how to change the column's type to one
+// with 64 bits if a plan cannot do it.
 func writeList(text *bytes.Buffer, name string, known []string, likely []sqlmigrate.LikelyReference, entry func(sqlmigrate.LikelyReference) string) {
 	fmt.Fprintf(text, "\n%s = [\n", name)
-	for _, line := range known {
-		fmt.Fprintf(text, "  %s,\n", quoted(line))
+	for _, element := range known {
+		fmt.Fprintf(text, "  %s,\n", quoted(element))
 	}
 	for _, l := range likely {
 		reason := "by " + l.Reason
@@ -88,15 +102,16 @@ func writeList(text *bytes.Buffer, name string, known []string, likely []sqlmigr
 	text.WriteString("]\n")
 }
 
-// quoted returns a text as TOML writes it.
+// quoted returns a text as a TOML string, with quotes and escapes. The TOML package encodes
+// only whole documents, so quoted encodes x = "text" and cuts off the beginning.
 func quoted(text string) string {
 	var b bytes.Buffer
 	_ = toml.NewEncoder(&b).Encode(map[string]string{"x": text}) // A Buffer does not fail.
 	return strings.TrimSpace(strings.TrimPrefix(b.String(), "x = "))
 }
 
-// writeWhole replaces a file at once, so that an interrupted command leaves the former
-// content.
+// writeWhole writes a file by renaming a temporary file with the content, so that the file
+// has its former content if the command is interrupted.
 func writeWhole(path string, content []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
@@ -110,7 +125,8 @@ func writeWhole(path string, content []byte) error {
 	return os.Rename(file.Name(), path)
 }
 
-// all returns the references of the flags and of the file, without duplicates.
+// all returns the references of the flags and of the file of --references, without
+// duplicates.
 func (f *References) all() (referencesFile, error) {
 	var all referencesFile
 	if f.file != "" {
@@ -124,7 +140,7 @@ func (f *References) all() (referencesFile, error) {
 	return all, nil
 }
 
-// union appends to a the elements of b that it does not have.
+// union returns the elements of a and, behind them, the elements of b that a does not have.
 func union(a, b []string) []string {
 	for _, s := range b {
 		if !slices.Contains(a, s) {

@@ -11,8 +11,8 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
-// Group checks the arguments of a command that only groups other commands. It treats an
-// argument as an unknown command.
+// Group checks the arguments of a command that only groups other commands, such as migrate.
+// An argument is an unknown command, because cobra has not found a command of this name.
 func Group(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -20,13 +20,15 @@ func Group(cmd *cobra.Command, args []string) error {
 	return UnknownCommand(cmd, args[0], "")
 }
 
-// UnknownCommand returns the error for an argument that is not a command below cmd. If
-// the argument may be something else, wish says so. The error suggests a command below cmd,
-// or else a command one level deeper, because a user may forget the command in between.
+// UnknownCommand returns the error for an argument that is not a command below cmd. wish
+// follows in the error, to name other arguments that cmd takes, for example ": want one, or
+// a worker such as 0/7"; it may be empty. The error suggests a command below cmd with a
+// similar name. If there is none, it suggests a command one level deeper, for example
+// "workers reset" for "gormflake reset", because a user may forget the command in between.
 func UnknownCommand(cmd *cobra.Command, argument, wish string) error {
 	suggestion := didYouMean(argument, shownAs("", namesBelow(cmd)))
 	if suggestion == "" {
-		suggestion = didYouMean(argument, deeper(cmd))
+		suggestion = didYouMean(argument, oneLevelDeeper(cmd))
 	}
 	return terminal.Usagef("unknown command %q for %q%s%s; see %q", argument, cmd.CommandPath(), wish, suggestion, HelpOf(cmd))
 }
@@ -35,25 +37,27 @@ func UnknownCommand(cmd *cobra.Command, argument, wish string) error {
 func namesBelow(cmd *cobra.Command) []string {
 	var names []string
 	for _, child := range cmd.Commands() {
-		if child.IsAvailableCommand() || child.Name() == "help" {
+		if child.IsAvailableCommand() || child.Name() == "help" { // cobra counts help as not available
 			names = append(names, child.Name())
 		}
 	}
 	return names
 }
 
-// deeper returns the commands below the commands below cmd.
-func deeper(cmd *cobra.Command) (found []choice) {
+// oneLevelDeeper returns the subcommands of the commands below cmd. The text of a choice has
+// both names, such as "workers reset".
+func oneLevelDeeper(cmd *cobra.Command) (found []choice) {
 	for _, group := range cmd.Commands() {
 		found = append(found, shownAs(group.Name()+" ", namesBelow(group))...)
 	}
 	return found
 }
 
-// A choice is a name that a user may have meant, and the text that a suggestion shows.
+// A choice is a name that a user may have meant, such as "reset", and the text that a
+// suggestion shows for it, such as "workers reset".
 type choice struct{ name, text string }
 
-// shownAs returns choices whose texts have a prefix before the name.
+// shownAs returns a choice for each name, whose text is the prefix and the name.
 func shownAs(prefix string, names []string) []choice {
 	choices := make([]choice, len(names))
 	for i, name := range names {
@@ -62,11 +66,11 @@ func shownAs(prefix string, names []string) []choice {
 	return choices
 }
 
-// HelpOf returns the command that prints the help of cmd.
+// HelpOf returns the command line that prints the help of cmd, for errors.
 func HelpOf(cmd *cobra.Command) string { return cmd.CommandPath() + " --help" }
 
-// WrongFlag returns an error about flags with a suggestion for an unknown flag, and with the
-// command that prints the help. Package cli calls it for the flags of all commands.
+// WrongFlag adds to an error about flags the command that prints the help. If the flag is
+// unknown, it also adds the flags with a similar name. Package cli calls it for all commands.
 func WrongFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	suggestion := ""
@@ -78,31 +82,34 @@ func WrongFlag(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w%s; see %q", err, suggestion, HelpOf(cmd))
 }
 
-// didYouMean returns a suggestion with the closest choices, or "" if no name is close.
-func didYouMean(text string, choices []choice) string {
-	const farthest = 2 // a name at a larger distance is not a misspelling of the text
-	nearest, closest := farthest+1, []string(nil)
+// didYouMean returns a suggestion with the choices whose names are closest to the word that
+// the user typed, for example " (did you mean release or reset?)" for "re". It returns "" if
+// no name is close.
+func didYouMean(typed string, choices []choice) string {
+	const maxDistance = 2 // a name at a larger distance was hardly meant
+	nearest, suggested := maxDistance+1, []string(nil)
 	for _, c := range choices {
-		d := distance(strings.ToLower(text), c.name)
-		if len(text) > 1 && strings.HasPrefix(c.name, text) { // an abbreviation is as good as a misspelling
-			d = min(d, farthest)
+		d := distance(strings.ToLower(typed), c.name)
+		if len(typed) > 1 && strings.HasPrefix(c.name, typed) { // an abbreviation, such as "rel"
+			d = min(d, maxDistance)
 		}
 		switch {
-		case d >= len(c.name): // such a name has no letter in common with the text
+		case d >= len(c.name): // a short name, of which the typed text may have no letter
 		case d < nearest:
-			nearest, closest = d, []string{c.text}
-		case d == nearest && d <= farthest:
-			closest = append(closest, c.text)
+			nearest, suggested = d, []string{c.text}
+		case d == nearest && d <= maxDistance:
+			suggested = append(suggested, c.text)
 		}
 	}
-	if closest == nil {
+	if suggested == nil {
 		return ""
 	}
-	return " (did you mean " + strings.Join(closest, " or ") + "?)"
+	return " (did you mean " + strings.Join(suggested, " or ") + "?)"
 }
 
 // distance returns how many letters have to be added, removed, replaced or swapped with
-// their neighbour to turn a into b.
+// their neighbour to turn a into b. This is the Damerau-Levenshtein distance, in the variant
+// that changes no letter twice.
 func distance(a, b string) int {
 	// rows[i][j] is the distance from the first i bytes of a to the first j bytes of b.
 	rows := make([][]int, len(a)+1)
@@ -114,10 +121,10 @@ func distance(a, b string) int {
 				rows[i][j] = i + j
 			case a[i-1] == b[j-1]:
 				rows[i][j] = rows[i-1][j-1]
-			default:
+			default: // replace, remove or add a letter
 				rows[i][j] = 1 + min(rows[i-1][j-1], rows[i-1][j], rows[i][j-1])
 			}
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] { // swapped neighbours
 				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
 			}
 		}

@@ -31,18 +31,20 @@ var (
 		"2006-01-02 15:04", "2006-01-02 15:04Z07:00", "2006-01-02 15:04 Z07:00",
 	}
 
-	// offset matches a sign, days and a duration of package time, such as -7d12h. The days
-	// or the duration may be missing.
+	// offset matches a sign, days and a duration of package time, such as -7d12h, which are
+	// its groups. The days or the duration may be missing. It also matches a sign alone, which
+	// shift rejects.
 	offset = regexp.MustCompile(`^([+-])(?:([0-9]{1,6})d)?((?:[0-9.]+(?:h|m|s|ms))*)$`)
 )
 
-// ParseTime parses a time in any of the forms of [TimeForms].
+// ParseTime parses a time in any of the forms of [TimeForms]. now is the time from which
+// relative times such as -1h are counted.
 func ParseTime(s string, now time.Time) (time.Time, error) {
 	if s == "now" {
 		return now, nil
 	}
 	at, ok := parseInstant(s)
-	if match := offset.FindStringSubmatch(strings.TrimPrefix(s, "now")); match != nil {
+	if match := offset.FindStringSubmatch(strings.TrimPrefix(s, "now")); match != nil { // such as -1h or now-1h
 		at, ok = shift(now, match[1], match[2], match[3])
 	}
 	if !ok {
@@ -51,9 +53,10 @@ func ParseTime(s string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// shift returns now plus or minus the days and the duration. One of the two may be
-// empty, so it is parsed with a zero added.
+// shift returns now plus or minus the days and the duration, such as "7" and "12h". It
+// returns false if both are empty, or if the duration is invalid.
 func shift(now time.Time, sign, days, duration string) (time.Time, bool) {
+	// The zeros make an empty text valid, and do not change another text.
 	n, _ := strconv.Atoi("0" + days)
 	d, err := time.ParseDuration(duration + "0s")
 	if sign == "-" {
@@ -62,13 +65,14 @@ func shift(now time.Time, sign, days, duration string) (time.Time, bool) {
 	return now.Add(d).UTC().AddDate(0, 0, n), err == nil && days+duration != ""
 }
 
-// parseInstant parses a time that does not depend on the present time.
+// parseInstant parses a time that does not depend on the present time, which is a number or
+// a date.
 func parseInstant(s string) (time.Time, bool) {
 	digits, base := s, 10
 	if len(s) > 2 && strings.EqualFold(s[:2], "0x") {
 		digits, base = s[2:], 16
 	}
-	switch n, err := strconv.ParseUint(digits, base, 63); {
+	switch n, err := strconv.ParseUint(digits, base, 63); { // 63 bits, so that n fits into an int64
 	case err == nil && n < milliFrom:
 		return time.Unix(int64(n), 0), true
 	case err == nil:

@@ -23,21 +23,22 @@ const (
 	// the default layout.
 	blockSize = 4096
 
-	// releaseTimeout limits the time to release the worker at the end.
+	// releaseTimeout limits the time that gen takes to release its leased worker at the end.
 	releaseTimeout = 5 * time.Second
 )
 
 // genFlags holds the flags of gen, and the clock.
 type genFlags struct {
-	issuer   issuer.Flags
+	issuer   issuer.Flags // the layout, and the worker or the store to lease it from
 	form     formFlags
 	count    int64
 	json     bool
-	time     string
-	sequence int64
+	time     string // of --time, or "" to issue new IDs
+	sequence int64  // of the ID of --time
 	now      func() time.Time
 }
 
+// newGen returns the command gen. now is the clock, from which a relative --time is counted.
 func newGen(now func() time.Time) *cobra.Command {
 	f := &genFlags{now: now}
 	cmd := &cobra.Command{
@@ -69,14 +70,15 @@ never insert it.
 	cmd.Flags().Int64VarP(&f.count, "count", "n", 1, "how many")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print all that an ID contains, as a line of JSON")
 	cmd.MarkFlagsMutuallyExclusive("as", "json")
+	// The ID of --time is composed, so it needs no store and is a single ID.
 	for _, other := range []string{"count", "dsn", "dsn-file", "window", "table", "namespace"} {
 		cmd.MarkFlagsMutuallyExclusive("time", other)
 	}
 	return cmd
 }
 
-// run prints new IDs or, with --time, one that it composes. It checks all flags before it
-// leases a worker, and releases the worker at the end.
+// run prints new IDs or, with --time, an ID that it composes of the flags. It checks all
+// flags before it leases a worker, and releases the worker at the end.
 func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	if f.count < 1 {
 		return terminal.Usagef("-n %d: want at least 1", f.count)
@@ -88,7 +90,7 @@ func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 		return terminal.Usagef("--sequence is for the ID of --time: a new one has the next sequence")
 	}
 	layout, layoutErr := f.issuer.Layout.Layout()
-	_, formErr := f.writer(layout) // so that a mistake in the form is reported before a worker is leased
+	_, formErr := f.writer(layout) // a mistake in the form must not cost a lease
 	if err := cmp.Or(errors.Join(f.checkCode(), f.issuer.Check()), layoutErr, formErr); err != nil {
 		return err
 	}
@@ -101,15 +103,15 @@ func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, iss.Close(ctx, releaseTimeout)) }()
-	write, err := f.writer(iss.Gen.Layout())
+	write, err := f.writer(iss.Gen.Layout()) // which may come from the database
 	if err != nil {
 		return err
 	}
 	return generate(ctx, iss, f.count, cmd.OutOrStdout(), write)
 }
 
-// compose prints the ID of --time. It does not connect to a database, even if the
-// environment names one.
+// compose prints the ID that has the time, datacenter, worker and sequence of the flags. It
+// does not connect to a database, even if $GORMFLAKE_DSN names one.
 func (f *genFlags) compose(out io.Writer) error {
 	layout, err := f.issuer.Layout.Layout()
 	if err := errors.Join(err, f.checkCode()); err != nil {
@@ -131,20 +133,21 @@ func (f *genFlags) compose(out io.Writer) error {
 // checkCode returns an error if --as serial lacks --code, or if --code is given
 // without --as serial and without --json.
 func (f *genFlags) checkCode() error {
-	switch format := f.form.as == serialName; {
-	case format && f.form.code == "":
+	switch asSerial := f.form.as == serialName; {
+	case asSerial && f.form.code == "":
 		return terminal.Usagef("--as serial needs --code: the letters and digits that the serial numbers begin with")
-	case f.form.code != "" && !format && !f.json:
+	case f.form.code != "" && !asSerial && !f.json:
 		return terminal.Usagef("--code is for --as serial and for --json: want one of them, or no --code")
 	}
 	return nil
 }
 
-// generate writes one block after another, so that the memory does not depend on count.
+// generate issues count IDs and writes each by write. It does so in blocks of blockSize IDs,
+// so that the memory does not depend on count.
 func generate(ctx context.Context, iss *issuer.Issuer, count int64, out io.Writer, write func(io.Writer, types.ID)) error {
 	ids := make([]types.ID, min(blockSize, count))
 	for made := int64(0); made < count; made += int64(len(ids)) {
-		ids = ids[:min(int64(len(ids)), count-made)]
+		ids = ids[:min(int64(len(ids)), count-made)] // the last block may be shorter
 		err := iss.Gen.Fill(ctx, ids)
 		switch {
 		case ctx.Err() != nil: // Fill checks ctx only when it waits
@@ -162,7 +165,7 @@ func generate(ctx context.Context, iss *issuer.Issuer, count int64, out io.Write
 	return nil
 }
 
-// writer returns a function that writes an ID as a line in the form of the flags.
+// writer returns a function that writes an ID as a line, in the form of --as or as JSON.
 func (f *genFlags) writer(layout snowflake.Layout) (func(io.Writer, types.ID), error) {
 	serial, err := f.form.serialFormat(layout)
 	if err != nil {

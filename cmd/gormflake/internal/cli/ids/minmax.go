@@ -14,10 +14,12 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// takesTimes marks the commands whose arguments are times, which may begin with a minus
-// sign.
+// takesTimes is the annotation of the commands whose arguments are times, which may begin
+// with a minus sign, such as -1h.
 const takesTimes = "times"
 
+// newMin returns the command min, which prints the smallest ID of a time. now is the clock for
+// relative times.
 func newMin(now func() time.Time) *cobra.Command {
 	return newBoundCmd(now, snowflake.Layout.Min, &cobra.Command{
 		Use:   "min TIME",
@@ -38,6 +40,8 @@ With the min of the end in place of its max, the range is half-open:
 	})
 }
 
+// newMax returns the command max, which prints the largest ID of a time. now is the clock for
+// relative times.
 func newMax(now func() time.Time) *cobra.Command {
 	return newBoundCmd(now, snowflake.Layout.Max, &cobra.Command{
 		Use:   "max TIME",
@@ -52,8 +56,8 @@ of its tick. The largest of a day is the one before the smallest of the next.
 	})
 }
 
-// newBoundCmd completes the command min or max, which prints the ID that bound returns for
-// a time.
+// newBoundCmd completes cmd, which is the command min or max. The command prints the ID that
+// bound returns for the layout of the flags and the time of the argument.
 func newBoundCmd(now func() time.Time, bound func(snowflake.Layout, time.Time) types.ID, cmd *cobra.Command) *cobra.Command {
 	var layoutFlags flags.Layout
 	layoutFlags.Register(cmd)
@@ -75,9 +79,10 @@ func newBoundCmd(now func() time.Time, bound func(snowflake.Layout, time.Time) t
 	return cmd
 }
 
-// WithTimesLast moves arguments such as -1h behind a "--", so that they are not parsed as
-// flags. It does so only for the commands min and max. Their other arguments stay in front
-// of the "--", so that flags may follow a time.
+// WithTimesLast moves arguments such as -1h behind a "--", so that pflag does not parse them
+// as flags. For example, "min -1h --layout js-safe" becomes "min --layout js-safe -- -1h".
+// Flags keep their places in front of the "--", because pflag parses no flag behind it. For
+// other commands than min and max, WithTimesLast returns args.
 func WithTimesLast(root *cobra.Command, args []string) []string {
 	cmd, _, err := root.Find(args)
 	if err != nil {
@@ -89,7 +94,7 @@ func WithTimesLast(root *cobra.Command, args []string) []string {
 	var others, times []string
 	for i, arg := range args {
 		switch {
-		case arg == "--":
+		case arg == "--": // the user has written it, so the arguments behind it are no flags
 			return slices.Concat(others, []string{arg}, times, args[i+1:])
 		case isPast(arg) && (i == 0 || !isValue(cmd, args[i-1])):
 			times = append(times, arg)
@@ -97,18 +102,23 @@ func WithTimesLast(root *cobra.Command, args []string) []string {
 			others = append(others, arg)
 		}
 	}
-	if isValue(cmd, others[len(others)-1]) { // others has at least the name of the command
-		return others // without "--", which would become the value; the command reports that it is missing
+	// If the last argument is a flag without its value, "--" would become the value. Without
+	// "--", pflag reports that the value is missing. others has at least the command's name.
+	if isValue(cmd, others[len(others)-1]) {
+		return others
 	}
 	return slices.Concat(others, []string{"--"}, times)
 }
 
-// isPast reports whether arg is a time such as -1h, in contrast to a flag.
+// isPast reports whether arg is a time such as -1h, in contrast to a flag. No flag of min and
+// max is a digit.
 func isPast(arg string) bool { return len(arg) > 1 && arg[0] == '-' && isDigits(arg[1:2]) }
 
-// isValue reports whether the argument after before is the value of a flag.
+// isValue reports whether the argument that follows before is the value of a flag, as it is
+// after --layout, but not after --help or --layout=js-safe. Only a flag that needs no value,
+// such as a bool, has a NoOptDefVal.
 func isValue(cmd *cobra.Command, before string) bool {
-	name, long := strings.CutPrefix(before, "--")
+	name, isLong := strings.CutPrefix(before, "--")
 	flag := cmd.Flags().Lookup(name)
-	return long && flag != nil && flag.NoOptDefVal == ""
+	return isLong && flag != nil && flag.NoOptDefVal == ""
 }

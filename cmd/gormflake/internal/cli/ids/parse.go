@@ -56,20 +56,22 @@ JavaScript.
 
 ` + flags.TimeForms
 
-// TakesIDs marks the command to which a user may pass a negative number.
+// TakesIDs is the annotation of the command parse. A user may pass it a negative number,
+// which pflag parses as a flag, so package cli explains the error.
 const TakesIDs = "ids"
 
 // parseFlags holds the flags of parse, and the clock.
 type parseFlags struct {
 	layout       flags.Layout
 	form         formFlags
-	files        []string
-	secretFiles  []string
+	files        []string // "-" is standard input
+	secretFiles  []string // with the secrets of public IDs
 	output       output
-	since, until string
+	since, until string // the times of likely IDs, or "" for the defaults
 	now          func() time.Time
 }
 
+// newParse returns the command parse. now is the clock for ages and relative times.
 func newParse(now func() time.Time) *cobra.Command {
 	f := &parseFlags{now: now}
 	cmd := &cobra.Command{
@@ -102,9 +104,10 @@ func newParse(now func() time.Time) *cobra.Command {
 	return cmd
 }
 
-// run prints the IDs among the arguments, or the IDs in files or standard input.
+// run takes the arguments apart, each of which is an ID. Without arguments, it prints files
+// or standard input, such as a log, with the contents of each ID in them.
 func (f *parseFlags) run(cmd *cobra.Command, args []string) error {
-	if slices.Equal(args, []string{"-"}) {
+	if slices.Equal(args, []string{"-"}) { // the same as --file -
 		args = nil
 		f.files = append(f.files, "-")
 	}
@@ -147,13 +150,16 @@ func (f *parseFlags) newInterpreter() (*interpreter, error) {
 		reader: reader{layout, format, f.layout.Swapped()}, as: as, serials: numbers, serialForm: serialForm,
 		firstLikely: max(1, layout.Min(since)), lastLikely: layout.Max(until), codecs: codecs, now: f.now(),
 	}
-	if f.since == "" { // decimal words in a text, such as numbers of cards, must be of a later time
+	// By default, a decimal number in a log is an ID only if it is larger than numbers of
+	// credit cards are.
+	if f.since == "" {
 		in.firstNumber = layout.Min(matureTime(layout, f.now()))
 	}
 	return in, nil
 }
 
-// span returns the times between which a text counts as an ID.
+// span returns the times of --since and --until, between which a text counts as an ID. The
+// defaults are a day after the layout's epoch, and a day from now.
 func (f *parseFlags) span(layout snowflake.Layout) (since, until time.Time, err error) {
 	const day = 24 * time.Hour
 	now := f.now()
@@ -162,14 +168,15 @@ func (f *parseFlags) span(layout snowflake.Layout) (since, until time.Time, err 
 		name, text string
 		at         *time.Time
 	}{{"since", f.since, &since}, {"until", f.until, &until}} {
-		if flag.text == "" {
+		if flag.text == "" { // keep the default
 			continue
 		}
 		if *flag.at, err = flags.ParseTime(flag.text, now); err != nil {
 			return since, until, fmt.Errorf("--%s: %w", flag.name, err)
 		}
 	}
-	// The defaults are in the wrong order if the epoch is in the future, which is no mistake.
+	// If the epoch is in the future, the defaults are in the wrong order. The user has then
+	// made no mistake, so check the order only if a flag is given.
 	if f.since+f.until != "" && since.After(until) {
 		err = terminal.Usagef("no ID is of a time from %s to %s: want --since before --until",
 			terminal.Stamp(since), terminal.Stamp(until))
@@ -177,8 +184,8 @@ func (f *parseFlags) span(layout snowflake.Layout) (since, until time.Time, err 
 	return since, until, err
 }
 
-// arguments prints the IDs that the arguments stand for. It prints nothing if an argument
-// is not an ID.
+// arguments prints the contents of each argument, which is an ID in any form. It reads all
+// arguments first, so that it prints nothing if an argument is not an ID.
 func (f *parseFlags) arguments(out io.Writer, in *interpreter, args []string) error {
 	var records []record
 	for _, arg := range args {
@@ -186,7 +193,7 @@ func (f *parseFlags) arguments(out io.Writer, in *interpreter, args []string) er
 		if err != nil {
 			return terminal.Usage(err)
 		}
-		if f.output.json && len(readings) > 1 {
+		if f.output.json && len(readings) > 1 { // a program could not choose between the readings
 			return terminal.Usage(in.ambiguous(arg, readings))
 		}
 		for _, r := range readings {
@@ -201,7 +208,7 @@ func (f *parseFlags) arguments(out io.Writer, in *interpreter, args []string) er
 		if f.output.write(out, rec) {
 			continue
 		}
-		if i > 0 {
+		if i > 0 { // a blank line between two blocks
 			terminal.Say(out, "")
 		}
 		rec.writeBlock(out, f.now())
@@ -209,7 +216,8 @@ func (f *parseFlags) arguments(out io.Writer, in *interpreter, args []string) er
 	return nil
 }
 
-// texts prints the files, or the IDs that it finds in them.
+// texts prints the files with the contents of each ID in them or, with --json or --table,
+// only the IDs.
 func (f *parseFlags) texts(cmd *cobra.Command, in *interpreter) error {
 	p := printer{interpreter: in, output: f.output, out: cmd.OutOrStdout(), painter: terminal.PainterOf(cmd.OutOrStdout())}
 	p.writeHeading(p.out)

@@ -14,13 +14,13 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A record holds all that the commands print of an ID.
+// A record holds everything that the commands gen and parse can print of an ID.
 type record struct {
 	File       string   `json:"file,omitempty"`
 	Line       int64    `json:"line,omitempty"`
-	Input      string   `json:"input,omitempty"`
-	Form       string   `json:"form,omitempty"`
-	Prefix     string   `json:"prefix,omitempty"`
+	Input      string   `json:"input,omitempty"`  // the argument of parse
+	Form       string   `json:"form,omitempty"`   // the form in which parse has read it, such as base58
+	Prefix     string   `json:"prefix,omitempty"` // of a public ID
 	ID         types.ID `json:"id"`
 	Time       string   `json:"time"`
 	UnixMilli  int64    `json:"unix_ms"`
@@ -33,19 +33,21 @@ type record struct {
 	Serial     string   `json:"serial,omitempty"`
 	Doubt      string   `json:"doubt,omitempty"` // why it is probably not an ID
 
-	at time.Time
+	at time.Time // the same as Time
 }
 
-// A reader reads the parts of IDs.
+// A reader reads the parts of IDs of one layout: time, datacenter, worker and sequence.
 type reader struct {
 	layout snowflake.Layout
 	serial *serial.Format // nil without --code
 
-	swapped bool // whether the sequence precedes the worker in an ID, as in Sonyflake's
+	// swapped says whether the sequence precedes the worker in an ID, as in Sonyflake's. The
+	// layout then calls the sequence Worker and the worker Sequence.
+	swapped bool
 }
 
-// parts returns the parts of an ID. The layout of a swapped ID names the worker as the
-// sequence, so parts exchanges them.
+// parts returns the parts of an ID. For a swapped layout it exchanges Worker and Sequence, so
+// that each has its own value.
 func (r reader) parts(id types.ID) snowflake.Parts {
 	parts := r.layout.Decompose(id)
 	if r.swapped {
@@ -54,7 +56,7 @@ func (r reader) parts(id types.ID) snowflake.Parts {
 	return parts
 }
 
-// newRecord returns the record of an ID, without the input and the form.
+// newRecord returns the record of an ID. It leaves the fields about the input empty.
 func (r reader) newRecord(id types.ID) record {
 	parts := r.parts(id)
 	rec := record{
@@ -72,7 +74,8 @@ func (r reader) newRecord(id types.ID) record {
 // writeJSON writes the record as a line of JSON.
 func (rec record) writeJSON(w io.Writer) { _ = json.NewEncoder(w).Encode(rec) }
 
-// writeBlock writes a line for each part of the ID that is not empty.
+// writeBlock writes a line with a name and a value, such as "worker  3", for each part of the
+// record that is not empty. now is the time from which the age of the ID is computed.
 func (rec record) writeBlock(w io.Writer, now time.Time) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name string, value any) {
@@ -99,12 +102,13 @@ func (rec record) writeBlock(w io.Writer, now time.Time) {
 	_ = table.Flush()
 }
 
-// rowFormat has columns of fixed width, so that a row can be printed before the next is
-// known.
+// rowFormat is the format of a row of --table. Its columns have a fixed width, so that a row
+// can be printed before the next row is known.
 const rowFormat = "%-19v  %-24s  %10v  %6v  %8v  %-7s  %s"
 
-// An output is the format for IDs, unless they are printed in blocks or within their
-// text.
+// An output is the format of the flags --json, --table and --json-log, of which at most one
+// is set. Without a flag, an argument is printed as a block, and an ID in a log is printed
+// within its line.
 type output struct{ json, table, jsonLog bool }
 
 // writeHeading writes the names of the columns if the format is a table.
@@ -114,7 +118,7 @@ func (o output) writeHeading(w io.Writer) {
 	}
 }
 
-// write writes the record in a single line if the format is JSON or a table, and reports
+// write writes the record as a single line if the format is --json or --table, and reports
 // whether it did.
 func (o output) write(w io.Writer, rec record) bool {
 	switch {

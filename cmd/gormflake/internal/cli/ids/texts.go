@@ -20,10 +20,10 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// maxLine is the largest number of bytes in a line.
+// maxLine is the largest number of bytes in a line of a log.
 const maxLine = 1 << 20
 
-// A printer prints a text, or the IDs that it finds in it.
+// A printer prints a log with the contents of each ID behind the ID, or only the IDs.
 type printer struct {
 	*interpreter
 	output
@@ -31,7 +31,7 @@ type printer struct {
 	painter terminal.Painter
 	name    string // name of the file; empty for standard input
 	line    int64  // number of the present line
-	note    []byte // a buffer that annotate fills
+	note    []byte // a buffer for annotate, which is used again for each ID
 }
 
 // printFile prints a file, or standard input if the name is a hyphen.
@@ -49,20 +49,22 @@ func (p *printer) printFile(cmd *cobra.Command, name string) error {
 	return p.printLines(toUTF8(bufio.NewReaderSize(terminal.Reader{Ctx: cmd.Context(), In: in}, maxLine)))
 }
 
-// toUTF8 converts UTF-16 with a byte order mark, which Windows writes, to UTF-8.
+// toUTF8 returns a reader that converts UTF-16, as programs of Windows write it, to UTF-8. It
+// recognizes UTF-16 by the byte order mark, and returns in for any other text.
 func toUTF8(in *bufio.Reader) *bufio.Reader {
 	mark, _ := in.Peek(2)
 	if string(mark) != "\xff\xfe" && string(mark) != "\xfe\xff" {
 		return in
 	}
-	utf16 := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM)
+	utf16 := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM) // the mark decides the byte order
 	return bufio.NewReaderSize(utf16.NewDecoder().Reader(in), maxLine)
 }
 
-// printLines prints a text line by line.
+// printLines prints a log line by line, because it may be longer than the memory, or may
+// still be written. It returns nil at the end of the file.
 func (p *printer) printLines(in *bufio.Reader) error {
 	for p.line = 1; ; p.line++ {
-		line, readErr := in.ReadSlice('\n')
+		line, readErr := in.ReadSlice('\n') // the last line of a file may end without a newline
 		if errors.Is(readErr, bufio.ErrBufferFull) {
 			return fmt.Errorf("line %d of %s is longer than 1 MiB: break it first, as tr , '\\n' does", p.line, cmp.Or(p.name, "standard input"))
 		}
@@ -76,13 +78,14 @@ func (p *printer) printLines(in *bufio.Reader) error {
 	}
 }
 
-// printWords prints the line with the contents of its IDs, or only its IDs.
+// printWords prints the line with the contents of each of its IDs behind the ID, or only its
+// IDs. With --json-log, it prints the line with a field for the IDs.
 func (p *printer) printWords(line []byte) {
 	if p.jsonLog {
 		p.printJSONLine(line)
 		return
 	}
-	printed := 0
+	printed := 0 // the part of the line before this index is printed
 	for r, end := range p.idsIn(line) {
 		p.printText(line[printed:end]) // up to and including the ID
 		p.printFound(r)
@@ -91,7 +94,8 @@ func (p *printer) printWords(line []byte) {
 	p.printText(line[printed:])
 }
 
-// idsIn yields each ID in the line, and the index of its end.
+// idsIn yields each ID in the line, and the index of its end. It reads each word of the line,
+// which is a run of letters and digits.
 func (p *printer) idsIn(line []byte) iter.Seq2[reading, int] {
 	return func(yield func(reading, int) bool) {
 		for at := 0; at < len(line); at++ {
@@ -99,24 +103,25 @@ func (p *printer) idsIn(line []byte) iter.Seq2[reading, int] {
 			for end < len(line) && serials.IsWord[line[end]] {
 				end++
 			}
-			if end == at {
+			if end == at { // no word begins here
 				continue
 			}
-			if r, to, found := p.findAt(line, at, end); found {
-				if !yield(r, to) {
+			if r, idEnd, found := p.findAt(line, at, end); found {
+				if !yield(r, idEnd) {
 					return
 				}
-				end = to
+				end = idEnd
 			}
-			at = end // the line has no word before at
+			at = end // the byte at end belongs to no word, so the loop may skip it
 		}
 	}
 }
 
-// findAt reads the word line[at:end] as an ID, and returns to, the index of the end of the
-// ID. If the word is the code of a serial number with separators, the parts that follow
-// belong to the ID. found is false if there is no ID.
-func (p *printer) findAt(line []byte, at, end int) (r reading, to int, found bool) {
+// findAt reads the word line[at:end] as an ID, and returns the index of the end of the ID,
+// which is usually end. Only for a serial number with separators, such as
+// PAY-20220628160740105-11-26-0000, of which the word PAY is the code, it is behind the last
+// part. found is false if there is no ID.
+func (p *printer) findAt(line []byte, at, end int) (r reading, idEnd int, found bool) {
 	if p.takesSerials() {
 		if tail := p.serials.Tail(line[end:]); tail > 0 {
 			if r, found := p.find(line[at : end+tail]); found {
@@ -124,28 +129,31 @@ func (p *printer) findAt(line []byte, at, end int) (r reading, to int, found boo
 			}
 		}
 	}
-	if isFraction(line, at, end) || isNegative(line, at, end) {
+	if isDecimalFraction(line, at, end) || isNegative(line, at, end) {
 		return reading{}, 0, false
 	}
 	r, found = p.find(line[at:end])
 	return r, end, found
 }
 
-// isFraction reports whether the word is part of a number such as 0.25.
-func isFraction(line []byte, at, end int) bool {
+// isDecimalFraction reports whether the word line[at:end] belongs to a number such as 0.25,
+// either as the 25, with a digit and a full stop in front of it, or as the 0.
+func isDecimalFraction(line []byte, at, end int) bool {
 	if at > 1 && line[at-1] == '.' && serials.IsDigit(line[at-2]) {
 		return true
 	}
 	return end+1 < len(line) && line[end] == '.' && serials.IsDigit(line[end+1]) && serials.IsDigit(line[end-1])
 }
 
-// isNegative reports whether the word is a number after a minus sign. A hyphen after
-// another word is not a minus sign.
+// isNegative reports whether the word line[at:end] is a number after a minus sign. In
+// order-17, the hyphen follows another word directly, and is not a minus sign.
 func isNegative(line []byte, at, end int) bool {
 	return at > 0 && line[at-1] == '-' && (at == 1 || !serials.IsWord[line[at-2]]) && isDigits(line[at:end])
 }
 
-// printFound prints the contents of an ID, after the ID or in place of the text.
+// printFound prints the contents of an ID. Without --json and --table it prints them in
+// parentheses, directly behind the ID, which printWords has just printed. With one of these
+// flags it prints them as a line of their own.
 func (p *printer) printFound(r reading) {
 	if !p.json && !p.table {
 		p.note = p.annotate(p.note[:0], r.id)
@@ -157,7 +165,8 @@ func (p *printer) printFound(r reading) {
 	p.write(p.out, rec)
 }
 
-// annotate appends the contents of an ID in parentheses.
+// annotate appends the contents of an ID in parentheses to b, for example
+// "(2026-11-21T17:15:01.372Z datacenter 0 worker 3 sequence 917)".
 func (p *printer) annotate(b []byte, id types.ID) []byte {
 	parts := p.parts(id)
 	b = append(b, '(')
@@ -170,7 +179,7 @@ func (p *printer) annotate(b []byte, id types.ID) []byte {
 	return append(b, ')')
 }
 
-// printText prints a part of the text, unless only its IDs are printed.
+// printText prints a part of the log, unless only the IDs are printed.
 func (p *printer) printText(b []byte) {
 	if !p.json && !p.table {
 		_, _ = p.out.Write(b)
@@ -180,7 +189,7 @@ func (p *printer) printText(b []byte) {
 // flush writes the output if no further line is buffered in in, so that the user of "tail
 // -f" sees each line at once. It returns an error if the output has no reader any more.
 func (p *printer) flush(in *bufio.Reader) error {
-	next, _ := in.Peek(in.Buffered())
+	next, _ := in.Peek(in.Buffered()) // without a read, which could wait
 	if bytes.IndexByte(next, '\n') >= 0 {
 		return nil
 	}
@@ -190,7 +199,7 @@ func (p *printer) flush(in *bufio.Reader) error {
 // idsField is the field that --json-log adds to an object.
 const idsField = `"snowflake_ids":`
 
-// A containedID holds the contents of an ID in a log.
+// A containedID holds the contents of an ID, as an element of the field idsField.
 type containedID struct {
 	ID         types.ID `json:"id"`
 	Time       string   `json:"time"`
@@ -199,11 +208,12 @@ type containedID struct {
 	Sequence   int64    `json:"sequence"`
 }
 
-// printJSONLine prints the line. If the line is an object that contains IDs, and has no
-// field for them yet, it adds the field at the end of the object. It does not change any
-// other byte.
+// printJSONLine prints the line. If the line is an object that contains IDs, such as
+// {"order":"2124189853926044565"}, it adds the field snowflake_ids with their contents at the
+// end of the object. If the object has this field already, the line stays as it is. No other
+// byte changes.
 func (p *printer) printJSONLine(line []byte) {
-	object := bytes.TrimRight(line, " \t\r\n")
+	object := bytes.TrimRight(line, " \t\r\n") // line[len(object):] is the line's end
 	ids := p.containedIDs(object)
 	if len(ids) == 0 || !isObject(object) || bytes.Contains(object, []byte(idsField)) {
 		p.printText(line)

@@ -1,5 +1,7 @@
-// Package issuer creates the generator for the commands gen and serve. The worker of the
-// generator is fixed or leased. The commands register [Flags] and call [Flags.Open].
+// Package issuer creates the generator that issues IDs for the commands gen and serve. Each
+// ID contains a worker, a number under which only one process may issue at a time. The
+// worker of the generator is fixed by --worker, or leased from a database or another store.
+// The commands register [Flags] and call [Flags.Open].
 package issuer
 
 import (
@@ -25,10 +27,10 @@ import (
 type Flags struct {
 	cmd                *cobra.Command
 	Layout             flags.Layout
-	Database           flags.Database
+	Database           flags.Database // the database or other store; not given for a fixed worker
 	Datacenter, Worker int64
-	store              flags.Store
-	window             time.Duration
+	store              flags.Store   // the table and namespace of the leases
+	window             time.Duration // how far ahead of the clock the lease reserves the worker
 }
 
 // Register adds the flags to a command.
@@ -52,13 +54,15 @@ func (f *Flags) Check() error {
 	if f.Database.Given() {
 		return errors.Join(f.checkStore(), f.checkLease())
 	}
+	// Environment variables may set these flags for other commands, so only a flag on the
+	// command line is a mistake.
 	for _, name := range []string{"window", "table", "namespace"} {
 		if flags.OnCommandLine(f.cmd, name) {
 			return terminal.Usagef("--%s is about workers in a database, and there is none: give --dsn or set GORMFLAKE_DSN", name)
 		}
 	}
-	// Open returns the error if --worker is missing. But serve does not call Open without
-	// --worker, and would ignore --datacenter then.
+	// Without --dsn and --worker, Open returns errNoWorker. But serve does not call Open
+	// then, because it only decodes IDs, and would ignore --datacenter.
 	if flagSet := f.cmd.Flags(); flagSet.Changed("datacenter") && !flagSet.Changed("worker") {
 		return errNoWorker
 	}
@@ -73,8 +77,8 @@ func (f *Flags) checkStore() error {
 	return f.store.Check()
 }
 
-// leaseOptions returns the options of the lease. The first option is the window, so that
-// checkLease can check it alone.
+// leaseOptions returns the options of the lease. The window is always the first option,
+// because checkLease may have to check it without the others.
 func (f *Flags) leaseOptions() []lease.Option {
 	options := []lease.Option{lease.WithWindow(f.window)}
 	if f.cmd.Flags().Changed("datacenter") {
@@ -86,8 +90,9 @@ func (f *Flags) leaseOptions() []lease.Option {
 	return options
 }
 
-// checkLease returns an error if the options of the lease are invalid. If no flag sets
-// the layout, it only checks the window, because the database may have another layout.
+// checkLease returns an error if the options of the lease are invalid. If no flag sets the
+// layout, it checks only the window. Which datacenters and workers are valid then depends on
+// the layout in the store, with which openLeased checks all options.
 func (f *Flags) checkLease() error {
 	layout, err := f.Layout.Layout()
 	if err != nil {
@@ -95,7 +100,7 @@ func (f *Flags) checkLease() error {
 	}
 	options := f.leaseOptions()
 	if !f.Layout.Given() {
-		options = options[:1] // the window
+		options = options[:1] // only the window
 	}
 	return terminal.Usage(lease.CheckOptions(layout, options...))
 }
@@ -106,11 +111,12 @@ type Issuer struct {
 	Gen        *snowflake.Generator
 	lease      *lease.Lease // nil if the worker is fixed
 	Store      lease.Store  // nil if the worker is fixed
-	closeStore func() error // closes the store
+	closeStore func() error // closes the connection to the store; nil only in the zero Issuer
 }
 
-// Close closes the generator, which releases the worker, and the store. It also works
-// after the end of ctx. An issuer without a generator needs no Close, but allows it.
+// Close closes the generator, which releases the worker, and then the store. timeout limits
+// how long the release may take. Close also works after the end of ctx, because commands
+// close the issuer after Ctrl-C. For an issuer without a generator it does nothing.
 func (i *Issuer) Close(ctx context.Context, timeout time.Duration) error {
 	if i.Gen == nil {
 		return nil
@@ -120,8 +126,9 @@ func (i *Issuer) Close(ctx context.Context, timeout time.Duration) error {
 	return errors.Join(i.Gen.Close(ctx), i.closeStore())
 }
 
-// Open creates the generator. The lease logs changes of its state to log. The caller
-// closes the issuer.
+// Open returns an issuer whose generator issues under the worker of --worker or, if a
+// database or another store is given, under a leased worker. The lease logs changes of its
+// state to log. The caller closes the issuer.
 func (f *Flags) Open(ctx context.Context, log *slog.Logger) (*Issuer, error) {
 	layout, err := f.Layout.Layout()
 	if err != nil {
@@ -140,8 +147,8 @@ func (f *Flags) Open(ctx context.Context, log *slog.Logger) (*Issuer, error) {
 	return &Issuer{Gen: gen, closeStore: func() error { return nil }}, nil // a fixed worker has no store
 }
 
-// openLeased acquires a worker, and returns a generator that issues under it. If no flag
-// sets the layout, it adopts the layout of the workers in the store.
+// openLeased leases a worker, and returns an issuer whose generator issues under it. If no
+// flag sets the layout, it adopts the layout of the workers in the store.
 func (f *Flags) openLeased(ctx context.Context, layout snowflake.Layout, log *slog.Logger) (*Issuer, error) {
 	s, err := f.openStore(ctx, log)
 	if err != nil {
@@ -150,6 +157,8 @@ func (f *Flags) openLeased(ctx context.Context, layout snowflake.Layout, log *sl
 	if !f.Layout.Given() {
 		layout = storedLayout(ctx, s.reader, layout)
 	}
+	// An error of CheckOptions is a mistake in the command line. Acquire checks the options
+	// too, but there it could not be told from an error of the store.
 	options := f.leaseOptions()
 	if err := lease.CheckOptions(layout, options...); err != nil {
 		return nil, errors.Join(terminal.Usage(err), s.close())
@@ -160,40 +169,41 @@ func (f *Flags) openLeased(ctx context.Context, layout snowflake.Layout, log *sl
 	}
 	gen, err := snowflake.New(l)
 	if err != nil {
-		return nil, errors.Join(err, l.Release(context.WithoutCancel(ctx)), s.close())
+		return nil, errors.Join(err, l.Release(context.WithoutCancel(ctx)), s.close()) // also after Ctrl-C
 	}
 	return &Issuer{gen, l, s.Store, s.close}, nil
 }
 
-// A connection is a connected store.
+// A connection is a connected store of leases.
 type connection struct {
 	lease.Store
-	reader lease.Store // reads the same records, but does not create a table
-	close  func() error
+	reader lease.Store  // reads the same records, but does not create the table of workers
+	close  func() error // ends the connection
 }
 
-// openStore connects to the database or another store.
+// openStore connects to the database or another store of --dsn.
 func (f *Flags) openStore(ctx context.Context, log *slog.Logger) (connection, error) {
 	if leasestore.Is(f.Database.URL()) {
 		store, err := leasestore.Open(ctx, f.Database.URL(), f.store.Namespace, log)
 		if err != nil {
 			return connection{}, err
 		}
-		return connection{store.Store, store.Store, store.Close}, nil // reads without creating a table
+		return connection{store.Store, store.Store, store.Close}, nil // such a store has no table to create
 	}
 	db, closeDB, err := f.Database.Open(ctx, flags.ReadWrite)
 	if err != nil {
 		return connection{}, err
 	}
 	options := f.store.Options()
-	// reader also reads from a server that may lose writes, which Acquire refuses later.
+	// AllowVolatile lets reader read from a server that may lose writes. The store for Acquire
+	// does not have this option, so Acquire refuses such a server later, with its own error.
 	reader := sqllease.New(db, append(slices.Clip(options), sqllease.ExistingTable(), sqllease.AllowVolatile())...)
 	return connection{sqllease.New(db, append(slices.Clip(options), sqllease.WithLogger(log))...), reader, closeDB}, nil
 }
 
-// storedLayout returns the layout of the workers in the store, or fallback if no
-// worker was ever leased there. It ignores errors, because Acquire reports them later. It
-// does not create a table.
+// storedLayout returns the layout of the workers in the store, or fallback if no worker was
+// ever leased there. It also returns fallback after an error, because Acquire, which comes
+// next, creates a missing table, and returns any other error itself.
 func storedLayout(ctx context.Context, store lease.Store, fallback snowflake.Layout) snowflake.Layout {
 	if in, err := lease.Inspect(ctx, store); err == nil && in.Layout.Validate() == nil {
 		return in.Layout
@@ -201,7 +211,8 @@ func storedLayout(ctx context.Context, store lease.Store, fallback snowflake.Lay
 	return fallback
 }
 
-// Name describes the worker of the issuer for people.
+// Name describes the worker of the issuer for the log, for example "worker 7 of datacenter 0
+// until 2026-11-21T17:16:01Z". The issuer must have a generator.
 func (i *Issuer) Name() string {
 	if i.lease == nil {
 		return fmt.Sprint("a fixed worker of ", i.Gen.Layout())

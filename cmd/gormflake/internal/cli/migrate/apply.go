@@ -23,6 +23,7 @@ type applyFlags struct {
 	json bool
 }
 
+// newApply returns the command migrate apply, which applies the plan of tables.
 func newApply() *cobra.Command {
 	var f applyFlags
 	cmd := &cobra.Command{
@@ -51,7 +52,7 @@ has left something undone, or a table does not take Snowflake IDs afterwards.`,
 	return cmd
 }
 
-// apply applies the phases of --phases, after it has asked the user.
+// apply inspects the tables and applies the phases of --phases, after it has asked the user.
 func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
 	if err := f.runFlags.check(); err != nil {
 		return err
@@ -68,29 +69,33 @@ func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
 		if part.Empty() {
 			return f.applyNothing(cmd, db, plan, part, tables)
 		}
+		// remaining are the phases of the plan that --phases does not select.
 		remaining := slices.DeleteFunc(phasesOf(plan), func(name string) bool { return slices.Contains(phasesOf(part), name) })
 		return f.applyPart(cmd, db, part, remaining, tables)
 	})
 }
 
-// applyNothing handles a selected part without statements. It applies the part all the
-// same, because Apply also checks whether an earlier run has left a phase incomplete. plan
-// is the whole plan, whose phases were not selected.
+// applyNothing says that there is nothing to do, because the part of the plan with the
+// selected phases has no statements. It calls Apply of this part all the same, because Apply
+// also checks whether an earlier run has left a phase incomplete. plan is the whole plan, so
+// its phases were not selected.
 func (f *applyFlags) applyNothing(cmd *cobra.Command, db *gorm.DB, plan, part *sqlmigrate.Plan, tables []string) error {
 	err := part.Apply(cmd.Context(), db)
 	switch {
 	case f.json && wasApplied(err):
-		return errors.Join(f.printJSON(cmd, part, "", phasesOf(plan), err), reportUndone(cmd, err))
+		const noFile = "" // there is nothing to revert
+		return errors.Join(f.printJSON(cmd, part, noFile, phasesOf(plan), err), reportUndone(cmd, err))
 	case !f.json:
 		terminal.Say(cmd.OutOrStdout(), "nothing to do: %s", explainNothing(plan, append(tables, f.selection.args()...)))
 	}
 	return reportUndone(cmd, err)
 }
 
-// wasApplied reports whether the plan was applied, even if it left work undone.
+// wasApplied reports whether err, which Apply has returned, means that the plan was applied,
+// even if it left work undone.
 func wasApplied(err error) bool { return err == nil || errors.Is(err, sqlmigrate.ErrIncomplete) }
 
-// An appliedJSON is the output of --json.
+// An appliedJSON is the output of "migrate apply --json".
 type appliedJSON struct {
 	Applied []string `json:"applied"`            // names of phases
 	Left    []string `json:"left"`               // phases that still have to be applied
@@ -99,9 +104,9 @@ type appliedJSON struct {
 	WayBack string   `json:"way_back,omitempty"` // the file for revert
 }
 
-// printJSON prints the output of --json for an applied plan. file is the saved plan, or "".
-// remaining are the phases that were not selected. err is nil, or says which work the plan
-// has left undone.
+// printJSON prints the output of --json for an applied plan. file is the path of the saved
+// plan, or "". remaining are the phases that still have to be applied. err is nil, or says
+// which work the plan has left undone.
 func (f *applyFlags) printJSON(cmd *cobra.Command, plan *sqlmigrate.Plan, file string, remaining []string, err error) error {
 	// The third field, Undone, is set below.
 	outcome := appliedJSON{phasesOf(plan), nonNil(remaining), "", nonNil(modelChanges(plan)), file}
@@ -111,9 +116,9 @@ func (f *applyFlags) printJSON(cmd *cobra.Command, plan *sqlmigrate.Plan, file s
 	return terminal.SayJSON(cmd.OutOrStdout(), outcome)
 }
 
-// explainNothing returns why there is nothing to do. Either the tables have been moved,
-// or their remaining changes are of phases that were not selected. tables are the arguments
-// and the flags that name them.
+// explainNothing returns the reason why there is nothing to do. Either the tables have been
+// moved, or the changes that remain belong to phases that were not selected. plan is the
+// whole plan. tables are the arguments and flags by which the user has named the tables.
 func explainNothing(plan *sqlmigrate.Plan, tables []string) string {
 	if plan.Empty() {
 		return strings.Join(tables, ", ") + " and what is connected with them have been moved"
@@ -122,7 +127,8 @@ func explainNothing(plan *sqlmigrate.Plan, tables []string) string {
 }
 
 // applyPart shows the selected part of the plan, asks, saves the part for revert, applies
-// it and prints the next steps. remaining are the phases that were not selected.
+// it and prints the next steps. plan is this part, and remaining are the phases that were not
+// selected. tables are the tables that the user has named.
 func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, remaining, tables []string) error {
 	summarize(cmd.ErrOrStderr(), plan)
 	if n := len(plan.Likely); n > 0 {
@@ -134,27 +140,28 @@ func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate
 		return err
 	}
 	began := time.Now()
-	name := f.save
-	if !cmd.Flags().Changed("save") {
-		name = "snowflake-plan-" + began.UTC().Format("20060102T150405.000Z") + ".json"
+	file := f.save
+	if !cmd.Flags().Changed("save") { // --save "" means that no file is wanted
+		file = "snowflake-plan-" + began.UTC().Format("20060102T150405.000Z") + ".json"
 	}
-	if name != "" {
-		if err := savePlan(name, plan, began); err != nil {
+	if file != "" {
+		if err := savePlan(file, plan, began); err != nil {
 			return err
 		}
 	}
 	err := f.run(cmd, db, plan, upward, (*sqlmigrate.Plan).Apply)
 	switch {
 	case wasApplied(err) && f.json:
-		return errors.Join(f.printJSON(cmd, plan, name, remaining, err), reportUndone(cmd, err))
+		return errors.Join(f.printJSON(cmd, plan, file, remaining, err), reportUndone(cmd, err))
 	case wasApplied(err):
-		f.printNext(cmd, plan, name, remaining, tables)
+		f.printNext(cmd, plan, file, remaining, tables)
 	}
 	return reportUndone(cmd, err)
 }
 
-// reportUndone returns err, unless it says which work an applied plan has left undone. It
-// then prints err, and returns the error for findings.
+// reportUndone returns the error with which a command ends after Apply has returned err. If
+// err means that the plan was applied but has left work undone, reportUndone prints err and
+// returns [terminal.ErrFindings], for the exit code. Otherwise it returns err as it is.
 func reportUndone(cmd *cobra.Command, err error) error {
 	if !errors.Is(err, sqlmigrate.ErrIncomplete) {
 		return err
@@ -163,10 +170,12 @@ func reportUndone(cmd *cobra.Command, err error) error {
 	return terminal.ErrFindings
 }
 
-// printNext prints the next steps after part of a plan was applied. file is the saved plan,
-// or "". remaining are the phases that were not selected. The next command names only
-// tables, which the user has named. Naming a table that is connected with them would move
-// its key too.
+// printNext prints the next steps after plan, which is a part of the whole plan, was applied.
+// file is the path of the saved plan, or "". remaining are the phases that were not selected.
+//
+// The next command names only tables, the tables that the user has named. The plan can have
+// further tables, which refer to these. If the command named such a table, it would move the
+// key of the table too.
 func (f *applyFlags) printNext(cmd *cobra.Command, plan *sqlmigrate.Plan, file string, remaining, tables []string) {
 	out := cmd.OutOrStdout()
 	terminal.Say(out, "applied: %s", strings.Join(phasesOf(plan), ", "))
@@ -186,9 +195,10 @@ func (f *applyFlags) printNext(cmd *cobra.Command, plan *sqlmigrate.Plan, file s
 	}
 }
 
-// modelChanges returns the fields of models that have to change. With phase park, which
-// moves the counters of the database above all IDs, no field changes, because programs may
-// continue to let the database assign keys.
+// modelChanges returns the fields of GORM models that have to change after the plan, for
+// example "orders.customer_id is a types.ID". With phase park, which moves the counters of
+// the database above all IDs, no field changes, because programs may continue to let the
+// database assign keys.
 func modelChanges(plan *sqlmigrate.Plan) []string {
 	var changes []string
 	for _, table := range plan.Tables {

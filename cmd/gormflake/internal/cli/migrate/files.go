@@ -19,8 +19,8 @@ import (
 type filesFlags struct {
 	migrateFlags
 	phases         phasesFlag
-	dir, format    string
-	withLeaseTable bool   // --lease-table
+	dir, format    string // the folder of the files; the migration tool, one of formats
+	withLeaseTable bool   // --lease-table, whether to write the table in which workers are leased
 	leaseTable     string // --table, the name of that table
 	json           bool
 }
@@ -28,6 +28,7 @@ type filesFlags struct {
 // formats are the values of --format.
 var formats = []string{string(sqlmigrate.GolangMigrate), string(sqlmigrate.Goose), string(sqlmigrate.Atlas)}
 
+// newFiles returns the command migrate files, which writes a plan for a migration tool.
 func newFiles() *cobra.Command {
 	var f filesFlags
 	cmd := &cobra.Command{
@@ -83,14 +84,15 @@ func (f *filesFlags) check() error {
 	return f.phases.check()
 }
 
-// write writes the files of the plan, and of the table of workers with --lease-table.
+// write writes the files of the plan for the tables, and with --lease-table also the file of
+// the table of workers. It prints the names of the new files.
 func (f *filesFlags) write(cmd *cobra.Command, tables []string) (err error) {
 	if err := f.check(); err != nil {
 		return err
 	}
 	before := namesIn(f.dir)
 	defer func() { f.printWritten(cmd, before) }()
-	// With --lease-table, no table has to be named.
+	// Without a table, the command line has --lease-table, and there is no plan.
 	if len(append(tables, f.selection.args()...)) == 0 {
 		return f.database.With(cmd.Context(), flags.ReadOnly, f.writeLeaseTable)
 	}
@@ -117,8 +119,9 @@ func (f *filesFlags) writeLeaseTable(db *gorm.DB) error {
 	return sqlmigrate.WriteLeaseTable(f.dir, sqlmigrate.Format(f.format), db.Dialector.Name(), sqllease.WithTable(f.leaseTable))
 }
 
-// printWritten prints the names of the files that were not there before. It is also called
-// after an error, because some files may have been written until then.
+// printWritten prints the names of the files in the folder that are not in before, which are
+// the files that the command has written. It is also called after an error, because some
+// files may have been written until then.
 func (f *filesFlags) printWritten(cmd *cobra.Command, before []string) {
 	written := []string{}
 	for _, name := range namesIn(f.dir) {
@@ -151,6 +154,8 @@ func namesIn(dir string) []string {
 // migration.
 var stagesInFiles = []string{string(sqlmigrate.StagePrepare), string(sqlmigrate.StageSwap), string(sqlmigrate.StageFinish)}
 
+// newOnlineFiles returns the command migrate online files, which writes a stage of an online
+// move for a migration tool.
 func newOnlineFiles() *cobra.Command {
 	// This command has no flag --table, so check must find the default.
 	f := filesFlags{leaseTable: flags.DefaultTable}

@@ -34,7 +34,8 @@ func (f *migrateFlags) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.recreateViews, "recreate-views", false, "drop views that keep PostgreSQL from widening a column, and create them again as they were, in the same transaction")
 }
 
-// options returns the options of package sqlmigrate for the flags.
+// options returns the options of package sqlmigrate for the layout, the references and the
+// views. It returns an error if one of these flags is invalid.
 func (f *migrateFlags) options() ([]sqlmigrate.Option, error) {
 	layout, err := f.layout.Layout()
 	if err != nil {
@@ -47,8 +48,8 @@ func (f *migrateFlags) options() ([]sqlmigrate.Option, error) {
 	return append(options, sqlmigrate.WithLayout(layout)), err
 }
 
-// planArgs returns the flags on which the plan depends, in the form of arguments, for a
-// command that the user can run next.
+// planArgs returns the flags on which the plan depends, in the form of arguments such as
+// --recreate-views. With them, a command that the user runs next makes the same plan.
 func (f *migrateFlags) planArgs() []string {
 	args := append(f.references.Args(), f.selection.args()...)
 	if f.recreateViews {
@@ -57,9 +58,8 @@ func (f *migrateFlags) planArgs() []string {
 	return args
 }
 
-// withPlan opens the database, inspects it and calls do with the plan. mode is
-// flags.ReadOnly or flags.ReadWrite. The errors, and the fixes in the plan, name flags in
-// place of the options of package sqlmigrate.
+// withPlan opens the database, inspects the tables and those that the flags select, and calls
+// do with the database and the plan. mode is flags.ReadOnly or flags.ReadWrite.
 func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.Plan) error) error {
 	options, err := f.options()
 	if err != nil {
@@ -70,6 +70,8 @@ func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []strin
 		if err != nil {
 			return err
 		}
+		// The errors, and the fixes below, name options of package sqlmigrate. Named and Words
+		// replace them by the names of flags.
 		if err := sqlmigrate.Validate(db, targets, options...); err != nil {
 			return terminal.Usage(flags.Named(err))
 		}
@@ -84,7 +86,8 @@ func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []strin
 	})
 }
 
-// needTables returns a usage error if no argument or flag names a table.
+// needTables returns a usage error if the command line names no table, by an argument,
+// --schema or --tables.
 func needTables(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 && !cmd.Flags().Changed("schema") && !cmd.Flags().Changed("tables") {
 		return terminal.Usagef("no table: name the tables to move, as in %q", cmd.CommandPath()+" orders")
@@ -92,7 +95,7 @@ func needTables(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// A phasesFlag is the flag --phases.
+// A phasesFlag is the flag --phases, with the names of phases. The default is all phases.
 type phasesFlag struct{ names []string }
 
 // register adds the flag to a command.
@@ -114,7 +117,7 @@ func (f *phasesFlag) cut(plan *sqlmigrate.Plan) *sqlmigrate.Plan {
 	return plan.Only(names...)
 }
 
-// check returns an error if a name is not that of a phase.
+// check returns an error if one of the names is not the name of a phase.
 func (f *phasesFlag) check() error {
 	for _, name := range f.names {
 		if !slices.Contains(phaseNames, name) {

@@ -1,5 +1,12 @@
 // Package migrate has the commands that move tables to Snowflake keys. Each command gets
 // a plan from package sqlmigrate and prints, writes, applies or reverts it.
+//
+// A move has phases, each of which can be deployed apart from the next. Phase widen makes the
+// columns of keys and references wide enough. After phase detach, the database assigns no
+// keys, and after phase guard, it rejects keys that are not positive, because a program has
+// not set them. If the database still has to assign keys, for example for old programs, phase
+// park takes the place of detach and guard: it sets the counters above all IDs. The commands
+// "migrate online" do phase widen while programs write.
 package migrate
 
 import (

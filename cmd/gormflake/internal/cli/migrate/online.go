@@ -17,6 +17,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
+// newOnline returns the command migrate online with its subcommands. They do phase widen while
+// programs read and write.
 func newOnline() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "online",
@@ -37,23 +39,25 @@ the stage swap. Phases detach and guard follow with "gormflake migrate apply".`,
 	return cmd
 }
 
-// withOnline inspects the database and calls do with the online plan. mode is
-// flags.ReadOnly or flags.ReadWrite. If a move has begun, the plan is the one that the move
-// has stored in the database.
+// withOnline inspects the tables and calls do with the database and the online plan. If an
+// online move of the tables has begun, this is the plan that the move has stored in the
+// database. mode is flags.ReadOnly or flags.ReadWrite.
 func (f *migrateFlags) withOnline(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.OnlinePlan) error) error {
 	return f.withPlan(ctx, mode, tables, func(db *gorm.DB, plan *sqlmigrate.Plan) error {
 		online, err := plan.Online(ctx, db)
 		if err != nil {
 			return err
 		}
-		online.Notes = slices.Clone(online.Notes)
+		online.Notes = slices.Clone(online.Notes) // because the move, which Apply stores, has the same slice
 		for i, note := range online.Notes {
-			online.Notes[i] = flags.Words(note)
+			online.Notes[i] = flags.Words(note) // with the names of flags instead of options
 		}
 		return do(db, online)
 	})
 }
 
+// newOnlinePlan returns the command migrate online plan, which shows a plan and changes
+// nothing.
 func newOnlinePlan() *cobra.Command {
 	var f migrateFlags
 	var back, asJSON bool
@@ -83,8 +87,8 @@ stands in the way or the database could not be read.`,
 	return cmd
 }
 
-// printOnline prints the plan, with back the statements of its way back, and with asJSON
-// the plan as JSON.
+// printOnline prints the plan as text. If back is true, it prints the statements that take each
+// stage back instead, and if asJSON is true, the plan as JSON.
 func printOnline(out io.Writer, online *sqlmigrate.OnlinePlan, back, asJSON bool) error {
 	text := online.String()
 	switch {
@@ -97,19 +101,21 @@ func printOnline(out io.Writer, online *sqlmigrate.OnlinePlan, back, asJSON bool
 	return nil
 }
 
-// onlineFlags holds the flags that apply, finish and revert share, and the further flags
-// of apply.
+// onlineFlags holds the flags that the commands apply, finish and revert of an online move
+// share, and the further flags of apply.
 type onlineFlags struct {
 	migrateFlags
 	confirm     flags.Confirm
-	lockTimeout time.Duration
-	stall       time.Duration
-	pace        string
-	maxLag      time.Duration
-	replicas    []string
-	rows        []int  // --batch-rows, the least and the most rows of a batch; empty for the default
-	lastStage   string // --until
+	lockTimeout time.Duration // for how long a short step waits for its locks
 	json        bool
+
+	// The flags of apply. The other commands leave them empty.
+	stall     time.Duration // how long a batch may take
+	pace      string        // one of paces
+	maxLag    time.Duration // the lag of a replica up to which batches continue; 0 for no limit
+	replicas  []string      // the URLs of replicas
+	rows      []int         // --batch-rows, the least and the most rows of a batch; empty for the default
+	lastStage string        // --until
 }
 
 // register adds the flags that apply, finish and revert share to a command.
@@ -120,13 +126,14 @@ func (f *onlineFlags) register(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 200*time.Millisecond, "how long a short step waits for its locks before it is tried again; MariaDB then waits for a second too")
 }
 
-// options returns the options of package sqlmigrate for the flags.
+// options returns the options of package sqlmigrate for the flags, except the replicas, and
+// the option that shows the progress of the move.
 func (f *onlineFlags) options(cmd *cobra.Command) []sqlmigrate.OnlineOption {
 	options := []sqlmigrate.OnlineOption{sqlmigrate.WithLockTimeout(f.lockTimeout), sqlmigrate.WithOnlineProgress(showOnlineProgress(cmd))}
-	if f.lastStage != "" { // only apply has the following flags, and --until is never empty there
+	if f.lastStage != "" { // apply, whose flag --until is never empty
 		options = append(options, sqlmigrate.WithStall(f.stall), sqlmigrate.WithPace(sqlmigrate.Pace(f.pace)), sqlmigrate.WithMaxLag(f.maxLag), sqlmigrate.WithLastStage(sqlmigrate.StageName(f.lastStage)))
 	}
-	if len(f.rows) == 2 { // otherwise the list is empty, see check
+	if len(f.rows) == 2 { // check allows two numbers or an empty list
 		options = append(options, sqlmigrate.WithBatchRows(f.rows[0], f.rows[1]))
 	}
 	return options
@@ -158,6 +165,8 @@ func (f *onlineFlags) check() error {
 	return nil
 }
 
+// newOnlineApply returns the command migrate online apply, which runs all stages except the
+// last, or resumes them.
 func newOnlineApply() *cobra.Command {
 	var f onlineFlags
 	cmd := &cobra.Command{
@@ -189,6 +198,7 @@ database, in table sqlmigrate_online.`,
 	return cmd
 }
 
+// newOnlineFinish returns the command migrate online finish, which runs the last stage.
 func newOnlineFinish() *cobra.Command {
 	return newOnlineRun(&cobra.Command{
 		Use:     "finish --dsn URL TABLE...",
@@ -199,6 +209,7 @@ func newOnlineFinish() *cobra.Command {
 		"finished; next: gormflake migrate apply --phases detach,guard")
 }
 
+// newOnlineRevert returns the command migrate online revert, which takes a move back.
 func newOnlineRevert() *cobra.Command {
 	return newOnlineRun(&cobra.Command{
 		Use:   "revert --dsn URL TABLE...",
@@ -210,8 +221,9 @@ not hold, there is no way back, and nothing is changed.`,
 	}, "Take back the online move of %s?", (*sqlmigrate.OnlinePlan).Revert, "taken back")
 }
 
-// newOnlineRun completes the command finish or revert, which calls [onlineFlags.run] with
-// the arguments.
+// newOnlineRun completes cmd, the command finish or revert, with its flags and its function.
+// The command asks the question, which has %s in place of the tables, calls do, and prints
+// done.
 func newOnlineRun(cmd *cobra.Command, question string, do runOnline, done string) *cobra.Command {
 	var f onlineFlags
 	cmd.Args = needTables
@@ -220,8 +232,9 @@ func newOnlineRun(cmd *cobra.Command, question string, do runOnline, done string
 	return cmd
 }
 
-// openReplicas opens the replicas of --replica. closeAll closes the replicas that were
-// opened. The caller calls it also after an error.
+// openReplicas opens the replicas of --replica, whose lag apply watches. closeAll closes the
+// replicas that were opened. The caller calls it in any case, because some replicas may be
+// open after an error.
 func (f *onlineFlags) openReplicas(ctx context.Context) (replicas []*gorm.DB, closeAll func() error, err error) {
 	closeAll = func() error { return nil }
 	for _, address := range f.replicas {
@@ -229,8 +242,8 @@ func (f *onlineFlags) openReplicas(ctx context.Context) (replicas []*gorm.DB, cl
 		if err != nil {
 			return nil, closeAll, fmt.Errorf("--replica %d: %w", len(replicas)+1, err)
 		}
-		before := closeAll
-		closeAll = func() error { return errors.Join(before(), closeDB()) }
+		closeEarlier := closeAll
+		closeAll = func() error { return errors.Join(closeEarlier(), closeDB()) }
 		replicas = append(replicas, db)
 	}
 	return replicas, closeAll, nil
@@ -239,8 +252,9 @@ func (f *onlineFlags) openReplicas(ctx context.Context) (replicas []*gorm.DB, cl
 // A runOnline is Apply, Finish or Revert of [sqlmigrate.OnlinePlan].
 type runOnline func(*sqlmigrate.OnlinePlan, context.Context, *gorm.DB, ...sqlmigrate.OnlineOption) error
 
-// run asks the question, which has %s in place of the tables, and runs do. It prints done
-// afterwards.
+// run loads or makes the online plan of the tables, asks the question and runs the plan by do,
+// which is Apply, Finish or Revert. The question has %s in place of the tables. run prints
+// done if do has succeeded.
 func (f *onlineFlags) run(cmd *cobra.Command, tables []string, question string, do runOnline, done string) error {
 	if f.lockTimeout < time.Millisecond {
 		return terminal.Usagef("--lock-timeout %v: want 1ms or more", f.lockTimeout)
@@ -266,7 +280,8 @@ func (f *onlineFlags) run(cmd *cobra.Command, tables []string, question string, 
 	})
 }
 
-// printDone prints done or, with --json, the status of the move.
+// printDone prints the end of a command: the text done or, with --json, the status of the
+// move.
 func (f *onlineFlags) printDone(cmd *cobra.Command, db *gorm.DB, online *sqlmigrate.OnlinePlan, done string) error {
 	if !f.json {
 		terminal.Say(cmd.OutOrStdout(), "%s", done)

@@ -18,15 +18,16 @@ type statusJSON struct {
 	Stage     string        `json:"stage,omitempty"` // the stage of the next step
 	StepsDone int           `json:"steps_done"`
 	Steps     int           `json:"steps"`
-	RowsDone  int64         `json:"rows_done"` // by the next step
-	Rows      int64         `json:"rows"`
+	RowsDone  int64         `json:"rows_done"` // that the next step has copied
+	Rows      int64         `json:"rows"`      // of the next step, estimated
 	Rate      float64       `json:"rows_per_second"`
 	Waits     int64         `json:"lag_waits"`
 	Remaining int64         `json:"remaining_ms"`
 	Steering  *steeringJSON `json:"steering,omitempty"`
 }
 
-// A steeringJSON holds the requests of pause, resume and throttle to a move.
+// A steeringJSON holds the requests that the commands pause, resume and throttle have made to
+// a move.
 type steeringJSON struct {
 	Paused     bool   `json:"paused"`
 	HoldSwap   bool   `json:"hold_swap"`
@@ -36,12 +37,13 @@ type steeringJSON struct {
 	MaxRunning int    `json:"max_running,omitempty"`
 }
 
-// statusAsJSON returns the output of "migrate online status --json".
+// statusAsJSON returns the output of "migrate online status --json", which other commands of an
+// online move print too.
 func statusAsJSON(s sqlmigrate.OnlineStatus) statusJSON {
 	if !s.Begun {
 		return statusJSON{}
 	}
-	// Between, the fifth field, is set below.
+	// The fifth field, Between, is set below unless it is zero, the whole day.
 	steering := steeringJSON{s.Steering.Paused, s.Steering.HoldSwap, s.Steering.Stall.Milliseconds(), string(s.Steering.Pace), "", s.Steering.MaxRunning}
 	if s.Steering.Between != (plan.Hours{}) {
 		steering.Between = s.Steering.Between.String()
@@ -55,8 +57,8 @@ func statusAsJSON(s sqlmigrate.OnlineStatus) statusJSON {
 
 // onlineAsJSON returns the output of "migrate online plan --json".
 func onlineAsJSON(o *sqlmigrate.OnlinePlan) any {
-	took, disk, log := o.Estimate()
-	// Only a Plan groups its blockers by object.
+	took, disk, log := o.Estimate() // the time, and the bytes by which the tables and the log grow
+	// A Plan, but not an OnlinePlan, groups its blockers by object.
 	blockers := (&sqlmigrate.Plan{Blockers: o.Blockers}).BlockingObjects()
 	return struct {
 		Dialect    string   `json:"dialect"`
@@ -70,6 +72,8 @@ func onlineAsJSON(o *sqlmigrate.OnlinePlan) any {
 	}{o.Dialect, o.Tables, convertAll(blockers, blockerAsJSON), nonNil(o.Notes), took.Milliseconds(), disk, log, convertAll(o.Stages, stageAsJSON)}
 }
 
+// stageAsJSON returns a stage of an online plan, with its steps and the steps that take it
+// back.
 func stageAsJSON(s sqlmigrate.OnlineStage) any {
 	return struct {
 		Name      string `json:"name"`
@@ -80,6 +84,7 @@ func stageAsJSON(s sqlmigrate.OnlineStage) any {
 	}{string(s.Name), s.Text, convertAll(s.Steps, onlineStepAsJSON), convertAll(s.Back, onlineStepAsJSON), s.NoWayBack}
 }
 
+// onlineStepAsJSON returns a step of a stage, with its statements.
 func onlineStepAsJSON(s plan.OnlineStep) any {
 	return struct {
 		Table      string   `json:"table"`

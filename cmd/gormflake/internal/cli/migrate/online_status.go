@@ -16,6 +16,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
+// newOnlineStatus returns the command migrate online status, which shows how far a move has
+// come.
 func newOnlineStatus() *cobra.Command {
 	var f migrateFlags
 	var prometheus, asJSON bool
@@ -50,7 +52,9 @@ collector of node_exporter reads. The exit code is 0.`,
 	return cmd
 }
 
-// describeStatus returns how far a move has come and the next command, on a single line.
+// describeStatus returns how far a move has come and the next command, on a single line, for
+// example "begun 2h 5m ago: 4 of 9 steps done, stage index; next: gormflake migrate online
+// apply, or revert". Parts without a value, such as the rate, are left out.
 func describeStatus(s sqlmigrate.OnlineStatus) string {
 	if !s.Begun {
 		return "no move is under way"
@@ -70,8 +74,8 @@ func describeStatus(s sqlmigrate.OnlineStatus) string {
 	return text + fmt.Sprintf(", stage %s; next: gormflake migrate online apply, or revert", s.Stage)
 }
 
-// describeSteering returns the requests of pause and throttle to a move, each after a
-// semicolon.
+// describeSteering returns the requests that the commands pause and throttle have made to a
+// move, each after a semicolon, as in "; paused; its pace is full".
 func describeSteering(s sqlmigrate.OnlineSteering) string {
 	return textIf(s.Paused, "; paused") +
 		textIf(s.HoldSwap, "; the swap waits for resume") +
@@ -81,9 +85,10 @@ func describeSteering(s sqlmigrate.OnlineSteering) string {
 		textIf(s.MaxRunning > 0, "; it waits while more than %d statements are running", s.MaxRunning)
 }
 
-// withMove calls do with the plan that the move of the tables has stored in the database.
-// mode is flags.ReadOnly or flags.ReadWrite. Unlike withOnline, it does not inspect the
-// tables, so that it works while another process runs the move.
+// withMove opens the database and calls do with the plan that the online move of the tables
+// has stored there. mode is flags.ReadOnly or flags.ReadWrite. It does not inspect the tables,
+// so that it works while another process runs the move and changes them. If no move has
+// begun, the plan is empty.
 func (f *migrateFlags) withMove(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.OnlinePlan) error) error {
 	return f.database.With(ctx, mode, func(db *gorm.DB) error {
 		targets, err := f.selection.targets(ctx, db, tables)
@@ -98,12 +103,13 @@ func (f *migrateFlags) withMove(ctx context.Context, mode string, tables []strin
 	})
 }
 
-// writeMetrics writes the metrics of a move. If no move has begun, it only writes the
-// first metric. The label for the tables has the names on the command line, so that the
-// same command always writes the same series.
+// writeMetrics writes the metrics of a move in the text format of Prometheus. If no move has
+// begun, it only writes the first metric, gormflake_online_under_way. tables are the names on
+// the command line. They become a label, which then does not change while the move runs, so
+// that the same command always writes the same series.
 func writeMetrics(out io.Writer, database string, tables []string, s sqlmigrate.OnlineStatus) {
 	labels := fmt.Sprintf("database=%q,tables=%q", database, strings.Join(tables, ","))
-	write := func(name, kind, help string, value float64) {
+	write := func(name, kind, help string, value float64) { // writes a metric with the present labels
 		terminal.Say(out, "# HELP gormflake_online_%[1]s %[2]s\n# TYPE gormflake_online_%[1]s %[3]s\ngormflake_online_%[1]s{%[4]s} %[5]v", name, help, kind, labels, value)
 	}
 	write("under_way", "gauge", "1 if an online move is under way.", metricValue(s.Begun))
@@ -125,7 +131,7 @@ func writeMetrics(out io.Writer, database string, tables []string, s sqlmigrate.
 	write("stage", "gauge", "Always 1; its label is the stage that is next.", 1)
 }
 
-// metricValue returns the value of a metric, which is 1 for true.
+// metricValue returns the value of a metric for a bool, which is 1 for true and 0 for false.
 func metricValue(b bool) float64 {
 	if b {
 		return 1

@@ -13,6 +13,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
+// newOnlinePause returns the command pause, which makes a move wait before its next batch or
+// step.
 func newOnlinePause() *cobra.Command {
 	return newSteering(&cobra.Command{
 		Use:   "pause --dsn URL TABLE...",
@@ -26,6 +28,8 @@ A statement that has begun, such as one that builds an index, comes to its end.`
 	}, "paused")
 }
 
+// newOnlineResume returns the command resume. It ends a pause, and also the request of
+// "throttle --hold-swap", but keeps the other limits of throttle.
 func newOnlineResume() *cobra.Command {
 	return newSteering(&cobra.Command{
 		Use:     "resume --dsn URL TABLE...",
@@ -38,10 +42,10 @@ func newOnlineResume() *cobra.Command {
 	}, "resumed")
 }
 
-// newOnlineThrottle returns the command throttle. It replaces the limits of an earlier
-// throttle, but not a pause.
+// newOnlineThrottle returns the command throttle, which limits a move. It replaces all limits
+// of an earlier throttle, but does not end a pause.
 func newOnlineThrottle() *cobra.Command {
-	var limits sqlmigrate.OnlineSteering // of the flags
+	var limits sqlmigrate.OnlineSteering // the values of the flags, and the present pause
 	var between, pace string
 	cmd := &cobra.Command{
 		Use:   "throttle --dsn URL TABLE...",
@@ -58,7 +62,8 @@ flags there is no limit.`,
 	flagSet.IntVar(&limits.MaxRunning, "max-running", 0, "wait while the server runs more statements of others")
 	flagSet.BoolVar(&limits.HoldSwap, "hold-swap", false, "wait before the swap, until resume")
 	return newSteering(cmd, func(s *sqlmigrate.OnlineSteering) (err error) {
-		limits.Paused, limits.Pace = s.Paused, sqlmigrate.Pace(pace) // only resume ends a pause
+		limits.Paused = s.Paused // because only resume ends a pause
+		limits.Pace = sqlmigrate.Pace(pace)
 		if between != "" {
 			limits.Between, err = plan.ParseHours(between)
 		}
@@ -75,21 +80,23 @@ flags there is no limit.`,
 	}, "throttled")
 }
 
-// newSteering completes a command that changes the requests to a move, which the process
-// that runs the move obeys. change makes the change, or returns the error of an invalid
-// flag. done is the word for success, such as paused.
+// newSteering completes cmd, a command that changes the requests to an online move. They are
+// stored in the database, and the process that runs the move, often in another terminal,
+// reads them there. change makes the change, or returns the error of an invalid flag. done is
+// the word that the command prints for success, such as paused.
 func newSteering(cmd *cobra.Command, change func(*sqlmigrate.OnlineSteering) error, done string) *cobra.Command {
 	var f migrateFlags
 	var asJSON bool
 	cmd.Args = needTables
 	cmd.RunE = func(cmd *cobra.Command, tables []string) error {
+		// Call change without a database first, to report an invalid flag before one is opened.
 		if err := change(new(sqlmigrate.OnlineSteering)); err != nil {
-			return err // an invalid flag is reported before the database is opened
+			return err
 		}
 		return f.withMove(cmd.Context(), flags.ReadWrite, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
 			// The flags were found valid above, so change returns no error here.
 			err := online.Steer(cmd.Context(), db, func(s *sqlmigrate.OnlineSteering) { _ = change(s) })
-			if err != nil {
+			if err != nil { // after Ctrl-C, it is not known whether the database has stored the change
 				return terminal.Interrupted(cmd.Context(), err, `the move may have been changed: see "gormflake migrate online status"`)
 			}
 			status, err := online.Status(cmd.Context(), db)

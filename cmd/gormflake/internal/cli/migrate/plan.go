@@ -18,6 +18,7 @@ type planFlags struct {
 	writeReferences    string // the path of a file, or ""
 }
 
+// newPlan returns the command migrate plan, which shows a plan and changes nothing.
 func newPlan() *cobra.Command {
 	var f planFlags
 	cmd := &cobra.Command{
@@ -67,8 +68,8 @@ read.`,
 	return cmd
 }
 
-// print prints the plan as text, as SQL or as JSON. A width of 0, if the output is not a
-// terminal, stands for the default of 100 characters.
+// print prints the plan as text, as SQL or as JSON. The lines of the text have at most 100
+// characters, or fewer on a narrow terminal.
 func (f *planFlags) print(cmd *cobra.Command, plan *sqlmigrate.Plan) error {
 	text := ""
 	switch {
@@ -78,6 +79,7 @@ func (f *planFlags) print(cmd *cobra.Command, plan *sqlmigrate.Plan) error {
 		text = plan.SQL()
 	default:
 		text = plan.Text(sqlmigrate.Style{
+			// terminal.Width is 0 without a terminal, and a Style takes 0 as the default, 100.
 			Details: f.details, Width: min(terminal.Width(cmd.OutOrStdout()), 100),
 			Reference: flags.Reference, NotReference: flags.NotReference,
 		})

@@ -24,7 +24,8 @@ func planAsJSON(plan *sqlmigrate.Plan) any {
 	}
 }
 
-// summaryAsJSON returns the totals of a plan.
+// summaryAsJSON returns the totals of a plan, for example its rows, its statements and the
+// longest time for which it holds a lock.
 func summaryAsJSON(plan *sqlmigrate.Plan) any {
 	rows, bytes, notAnalyzed := plan.Size()
 	lock, phase := plan.LongestLock()
@@ -44,8 +45,9 @@ func summaryAsJSON(plan *sqlmigrate.Plan) any {
 	}
 }
 
-// blockerAsJSON returns an object that blocks a plan. The conversion only adds the names for
-// JSON. It does not compile any more if a field of the plan's type changes.
+// blockerAsJSON returns an object that blocks a plan. The conversion to a struct with the same
+// fields only adds the names for JSON. If the fields of the plan's type change, it no longer
+// compiles, so that the output of the command does not change by accident.
 func blockerAsJSON(b sqlmigrate.BlockingObject) any {
 	return struct {
 		Object  string                 `json:"object"`
@@ -55,7 +57,8 @@ func blockerAsJSON(b sqlmigrate.BlockingObject) any {
 	}(b)
 }
 
-// omittedAsJSON returns an object that a phase has left undone.
+// omittedAsJSON returns work that a phase leaves undone because of an object, such as a
+// trigger.
 func omittedAsJSON(o sqlmigrate.Omission) any {
 	return struct {
 		Phase  sqlmigrate.PhaseName `json:"phase"`
@@ -66,7 +69,8 @@ func omittedAsJSON(o sqlmigrate.Omission) any {
 	}{o.Phase, o.Table, o.Object, o.Reason, o.Fix}
 }
 
-// likelyAsJSON returns a column that may refer to keys.
+// likelyAsJSON returns a column that is too narrow for a Snowflake ID and may hold keys,
+// although no foreign key says so.
 func likelyAsJSON(l sqlmigrate.LikelyReference) any {
 	l.Keys = nonNil(l.Keys)
 	return struct {
@@ -94,6 +98,7 @@ func tableAsJSON(t sqlmigrate.Table) any {
 	}{t.Schema, t.Name, rows, t.Bytes, t.MaxKey, convertAll(t.Columns, columnAsJSON)}
 }
 
+// columnAsJSON returns a column of a plan, which is a key or refers to keys.
 func columnAsJSON(c sqlmigrate.Column) any {
 	c.Refers = nonNil(c.Refers)
 	return struct {
@@ -106,6 +111,7 @@ func columnAsJSON(c sqlmigrate.Column) any {
 	}(c)
 }
 
+// phaseAsJSON returns a phase of a plan with its steps and their statements.
 func phaseAsJSON(p sqlmigrate.Phase) any {
 	return struct {
 		Name        sqlmigrate.PhaseName `json:"name"`
@@ -115,6 +121,8 @@ func phaseAsJSON(p sqlmigrate.Phase) any {
 	}{p.Name, p.Transaction, convertAll(p.Steps, stepAsJSON), convertAll(p.Check, statementAsJSON)}
 }
 
+// stepAsJSON returns a step with the statements that make its change, and the statements that
+// take it back.
 func stepAsJSON(s sqlmigrate.Step) any {
 	return struct {
 		Table      sqlmigrate.TableName `json:"table"`
@@ -132,6 +140,8 @@ func stepAsJSON(s sqlmigrate.Step) any {
 	}
 }
 
+// statementAsJSON returns a statement. Unless is a query that returns true if the statement
+// has been done already.
 func statementAsJSON(s sqlmigrate.Statement) any {
 	return struct {
 		SQL    string `json:"sql"`

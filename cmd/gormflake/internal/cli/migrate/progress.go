@@ -13,12 +13,12 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// redrawInterval is the interval at which a bar is drawn again to show the elapsed time,
-// because a statement may take hours.
+// redrawInterval is the time after which a bar is drawn again to show the elapsed time. Without
+// this, the bar would stand still during a statement that takes hours.
 const redrawInterval = time.Second
 
-// A progress shows the progress of a run. On a terminal it is a bar for all phases,
-// otherwise a line for each statement.
+// A progress shows how far "migrate apply" or "migrate revert" has come. On a terminal it is a
+// bar for all phases, otherwise a line for each statement.
 type progress struct {
 	out io.Writer
 
@@ -26,13 +26,13 @@ type progress struct {
 	last      sqlmigrate.Progress          // of the previous call of show
 	completed int                          // number of statements in the phases before the present one
 
-	bar *progressbar.ProgressBar
-	end chan struct{} // receives a value to end the goroutine that redraws the bar
+	bar *progressbar.ProgressBar // nil while no bar is drawn
+	end chan struct{}            // receives a value to end the goroutine that redraws the bar
 }
 
-// show shows the progress. sqlmigrate calls it before each statement, before each retry and
-// at the end of a phase. A retry gets a line also on a terminal, and the next call draws a
-// new bar.
+// show shows the progress now. Package sqlmigrate calls it before each statement, before each
+// retry and at the end of a phase. A retry gets a line also on a terminal. It ends the bar,
+// and the next call draws a new bar below the line.
 func (p *progress) show(now sqlmigrate.Progress) {
 	done, of := p.overall(now)
 	if now.Retry > 0 || !terminal.IsTerminal(p.out) {
@@ -60,11 +60,11 @@ func (p *progress) show(now sqlmigrate.Progress) {
 	}
 }
 
-// overall returns how many statements of the whole run are done, and how many statements
-// the run has. It counts the statements of the earlier phases, of the phase of now, and of
-// the expected phases, which have not begun.
+// overall returns how many statements of all phases are done, and how many statements all
+// phases have, because now only has these numbers for its own phase. It adds the statements
+// of the earlier phases and of the expected phases, which have not begun.
 func (p *progress) overall(now sqlmigrate.Progress) (done, of int) {
-	if now.Phase != p.last.Phase { // the last phase has ended, so all its statements are done
+	if now.Phase != p.last.Phase { // the phase of p.last has ended, so all its statements are done
 		p.completed += p.last.Of
 		delete(p.expected, now.Phase)
 	}
@@ -89,7 +89,7 @@ func (p *progress) printLine(now sqlmigrate.Progress) {
 	}
 }
 
-// redrawBar draws the bar again at every redrawInterval, until it receives from end.
+// redrawBar draws the bar again every redrawInterval, until it receives a value from end.
 func redrawBar(bar *progressbar.ProgressBar, end <-chan struct{}) {
 	tick := time.NewTicker(redrawInterval)
 	defer tick.Stop()
@@ -104,31 +104,31 @@ func redrawBar(bar *progressbar.ProgressBar, end <-chan struct{}) {
 }
 
 // close stops drawing the bar and leaves it on the terminal, so that further output is
-// below it.
+// below it. It returns at once if there is no bar.
 func (p *progress) close() {
 	if p.bar == nil {
 		return
 	}
-	p.end <- struct{}{}
+	p.end <- struct{}{} // from now on, redrawBar does not draw
 	if !p.bar.IsFinished() {
 		_ = p.bar.Exit()
 	}
 	p.bar = nil
 }
 
-// onlineInterval is the time between two lines about the same step, because a step may
-// take hours.
+// onlineInterval is the least time between two lines about the same step of an online move. A
+// step may take hours, and reports its progress often.
 const onlineInterval = 10 * time.Second
 
-// showOnlineProgress returns a function that writes a line for each step, and further
-// lines while a step takes long or waits.
+// showOnlineProgress returns a function that package sqlmigrate calls with the progress of an
+// online move. The function writes a line for each step, and further lines while the step
+// takes longer than onlineInterval or waits, for example for a replica.
 func showOnlineProgress(cmd *cobra.Command) func(sqlmigrate.OnlineProgress) {
 	var last sqlmigrate.OnlineProgress
 	return func(now sqlmigrate.OnlineProgress) {
-		// again is true if the last line was about this step too. last is zero before the
-		// first line.
-		again := now.Step == last.Step && now.Done == last.Done && last.Elapsed > 0
-		if again && now.Waiting == "" && now.Elapsed-last.Elapsed < onlineInterval {
+		// Before the first line, last is zero, and Elapsed distinguishes it from a step.
+		sameStep := now.Step == last.Step && now.Done == last.Done && last.Elapsed > 0
+		if sameStep && now.Waiting == "" && now.Elapsed-last.Elapsed < onlineInterval {
 			return
 		}
 		last = now
@@ -136,10 +136,10 @@ func showOnlineProgress(cmd *cobra.Command) func(sqlmigrate.OnlineProgress) {
 	}
 }
 
-// onlineLine describes the progress of an online move on a single line. Step is empty after
-// the last step.
+// onlineLine describes the progress of an online move on a single line, for example
+// "copy 3/9 orders: copy the rows: 500 of about 9000 rows, 800 a second, 50 at a time".
 func onlineLine(now sqlmigrate.OnlineProgress) string {
-	if now.Step == "" {
+	if now.Step == "" { // the last step is done
 		return fmt.Sprintf("%d of %d steps done after %s", now.Done, now.Of, terminal.Rounded(now.Elapsed))
 	}
 	return fmt.Sprintf("%s %d/%d", now.Stage, now.Done+1, now.Of) +
@@ -149,7 +149,8 @@ func onlineLine(now sqlmigrate.OnlineProgress) string {
 		textIf(now.Waiting != "", "; waits for %s", now.Waiting)
 }
 
-// textIf returns a formatted text if applies is true, and "" otherwise.
+// textIf returns the text of the format and args if applies is true, and "" otherwise, so that
+// a line can be composed of parts that are not always there.
 func textIf(applies bool, format string, args ...any) string {
 	if !applies {
 		return ""

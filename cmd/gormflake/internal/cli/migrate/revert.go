@@ -19,6 +19,7 @@ type revertFlags struct {
 	json     bool
 }
 
+// newRevert returns the command migrate revert, which takes back a saved plan.
 func newRevert() *cobra.Command {
 	var f revertFlags
 	cmd := &cobra.Command{
@@ -47,7 +48,8 @@ run as they stand there: take no file from anybody else.`,
 	return cmd
 }
 
-// revert shows the statements of the saved plan, asks, and runs them.
+// revert takes back the phases of --phases of the plan that "migrate apply" has saved to the
+// file. Before it runs the statements, it shows them and asks the user.
 func (f *revertFlags) revert(cmd *cobra.Command, file string) error {
 	if err := f.check(); err != nil {
 		return err

@@ -16,8 +16,8 @@ import (
 type runFlags struct {
 	phases      phasesFlag
 	confirm     flags.Confirm
-	lockTimeout time.Duration
-	retryFor    time.Duration
+	lockTimeout time.Duration // for how long a statement waits for a lock; 0 for the database's own setting
+	retryFor    time.Duration // for how long a statement is tried again after that; 0 for no second try
 }
 
 // register adds the flags to a command.
@@ -42,16 +42,16 @@ func (f *runFlags) check() error {
 // An applyOrRevert is [sqlmigrate.Plan.Apply] or [sqlmigrate.Plan.Revert].
 type applyOrRevert func(*sqlmigrate.Plan, context.Context, *gorm.DB, ...sqlmigrate.ApplyOption) error
 
-// run applies or reverts the plan with apply, and shows its progress. statementsOf returns
-// the statements of a step that apply runs, which are counted for the progress. It is upward
-// for Apply and downward for Revert.
-func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, statementsOf func(sqlmigrate.Step) []sqlmigrate.Statement, apply applyOrRevert) error {
+// run applies or reverts the plan by a call of do, and shows the progress. For Apply,
+// statementsOf is upward, and for Revert it is downward. It returns the statements of a step
+// that do runs, so that run can count them in advance for the progress.
+func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, statementsOf func(sqlmigrate.Step) []sqlmigrate.Statement, do applyOrRevert) error {
 	shown := &progress{out: cmd.ErrOrStderr(), expected: map[sqlmigrate.PhaseName]int{}}
 	for _, phase := range plan.Phases {
 		shown.expected[phase.Name] = countStatements(plan.Only(phase.Name), statementsOf)
 	}
 	defer shown.close()
-	err := apply(plan, cmd.Context(), db, sqlmigrate.WithProgress(shown.show), sqlmigrate.WithLockTimeout(f.lockTimeout),
+	err := do(plan, cmd.Context(), db, sqlmigrate.WithProgress(shown.show), sqlmigrate.WithLockTimeout(f.lockTimeout),
 		sqlmigrate.WithRetryFor(f.retryFor))
 	if err == nil {
 		return nil

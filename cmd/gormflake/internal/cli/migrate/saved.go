@@ -11,19 +11,22 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// savedVersion is the version of the format of a saved plan.
+// savedVersion is the version of the format of a saved plan. A change of the format increases
+// it.
 const savedVersion = 1
 
-// A savedPlan is the file that "migrate revert" reads. It is needed because the database
-// does not show the earlier state after a plan was applied.
+// A savedPlan is the content of the file that "migrate apply" writes and "migrate revert"
+// reads. The file is needed because after a plan was applied, the database does not show the
+// earlier types and counters any more.
 type savedPlan struct {
 	Version int              `json:"gormflake_plan"`
 	Saved   time.Time        `json:"saved"`
 	Plan    *sqlmigrate.Plan `json:"plan"`
 }
 
-// savePlan writes the plan to a new file. It does not overwrite a file. It removes the file
-// again if it cannot write all of it.
+// savePlan writes the plan to a new file before the plan is applied. It returns an error if
+// the file exists, because it may be the only way back of another move. If it cannot write
+// the whole file, it removes the file.
 func savePlan(name string, plan *sqlmigrate.Plan, now time.Time) error {
 	text, err := json.MarshalIndent(savedPlan{savedVersion, now.UTC(), plan}, "", "  ")
 	if err != nil {
@@ -34,6 +37,7 @@ func savePlan(name string, plan *sqlmigrate.Plan, now time.Time) error {
 		return fmt.Errorf("save the plan for the way back, nothing has been changed: %w: give another --save, or --save \"\" to go without", err)
 	}
 	_, err = f.Write(append(text, '\n'))
+	// With Sync, the file survives a crash of the machine while the plan is applied.
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("save the plan for the way back, nothing has been changed: %w", errors.Join(err, os.Remove(name)))
 	}

@@ -17,7 +17,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A selection holds the flags that select tables by schema and pattern.
+// A selection holds the values of --schema and --tables, which select tables by their schema
+// or by a pattern such as public.order*.
 type selection struct{ schemas, patterns []string }
 
 // register adds the flags to a command.
@@ -27,8 +28,8 @@ func (s *selection) register(cmd *cobra.Command) {
 	flagSet.StringArrayVar(&s.patterns, "tables", nil, "take those that match a pattern with * and ?, as 'public.*' or 'order*'; may be repeated")
 }
 
-// allPatterns returns the patterns of --tables and, for each --schema, the pattern of all
-// its tables.
+// allPatterns returns the patterns of --tables and, for each --schema, a pattern for all of its
+// tables, such as shop.*.
 func (s *selection) allPatterns() []string {
 	patterns := slices.Clone(s.patterns)
 	for _, schema := range s.schemas {
@@ -37,7 +38,8 @@ func (s *selection) allPatterns() []string {
 	return patterns
 }
 
-// args returns a flag --tables for each pattern, quoted for a shell.
+// args returns the selection in the form of arguments, for a command that the user can copy to
+// a shell, for example --tables='shop.*'.
 func (s *selection) args() []string {
 	args := s.allPatterns()
 	for i, pattern := range args {
@@ -63,10 +65,12 @@ func (s *selection) targets(ctx context.Context, db *gorm.DB, named []string) ([
 	return targets, nil
 }
 
-// matchTables returns the tables that match a pattern and have a primary key that begins
-// with an integer. It returns an error if no table matches.
+// matchTables returns the tables that match a pattern, such as shop.order*, and have a primary
+// key that begins with an integer. It leaves out tables of tools, see notSelected. It returns
+// an error if no table matches.
 func matchTables(ctx context.Context, db *gorm.DB, pattern string) (names []any, err error) {
 	schema, name := cutSchema(pattern)
+	// The connection need not be set to read only, because Tables only reads.
 	all, err := (&readonly.Database{Ctx: ctx, DB: db, Dialect: db.Name()}).Tables(schema)
 	if err != nil {
 		return nil, err
@@ -86,12 +90,14 @@ func matchTables(ctx context.Context, db *gorm.DB, pattern string) (names []any,
 	return names, nil
 }
 
-// notSelected matches tables that are never selected by a pattern. They belong to this
-// program, to migration tools or to an online move.
+// notSelected matches tables that a pattern does not select. They belong to the migration
+// tools goose and golang-migrate, to package sqlmigrate, or to an online move, as the copy
+// _orders_sfnew of a table does.
 var notSelected = regexp.MustCompile(`^(goose_db_version|schema_migrations|sqlmigrate_\w+|_.*_sf(new|old))$`)
 
-// cutSchema divides a pattern at its first dot. A schema whose name has a dot is quoted,
-// as in "a.b".orders.
+// cutSchema divides a pattern at its first dot into the schema and the pattern for a name,
+// such as shop and order*. A schema whose name has a dot is quoted, as in "a.b".orders. The
+// schema is "", the current schema, if there is no dot.
 func cutSchema(pattern string) (schema, name string) {
 	if quoted, ok := strings.CutPrefix(pattern, `"`); ok {
 		if schema, name, ok = strings.Cut(quoted, `".`); ok {

@@ -19,7 +19,8 @@ func phasesOf(plan *sqlmigrate.Plan) []string {
 	return names
 }
 
-// tablesOf returns the names of the tables that the plan changes, in its order.
+// tablesOf returns the names of the tables that the plan changes, each once, in the order of
+// its steps.
 func tablesOf(plan *sqlmigrate.Plan) []string {
 	var names []string
 	for _, phase := range plan.Phases {
@@ -37,8 +38,8 @@ func tablesOf(plan *sqlmigrate.Plan) []string {
 // plan.
 var internalTables = []string{"sqlmigrate_journal", "sqlmigrate_counters"}
 
-// countStatements counts the statements of the plan. statementsOf returns the statements
-// of a step, and is upward or downward.
+// countStatements counts the statements of the plan that apply or revert runs. statementsOf
+// is upward for apply, and downward for revert.
 func countStatements(plan *sqlmigrate.Plan, statementsOf func(sqlmigrate.Step) []sqlmigrate.Statement) int {
 	n := 0
 	for _, phase := range plan.Phases {
@@ -49,10 +50,10 @@ func countStatements(plan *sqlmigrate.Plan, statementsOf func(sqlmigrate.Step) [
 	return n
 }
 
-// upward returns the statements of a step that apply runs.
+// upward returns the statements of a step that apply runs to make its change.
 func upward(s sqlmigrate.Step) []sqlmigrate.Statement { return s.Up }
 
-// downward returns the statements of a step that revert runs.
+// downward returns the statements of a step that revert runs to take its change back.
 func downward(s sqlmigrate.Step) []sqlmigrate.Statement { return s.Down }
 
 // theseStatements returns words for n statements in a question, such as "these 3
@@ -67,8 +68,8 @@ func theseStatements(n int) string {
 // mostSteps is the largest number of steps of a phase that summarize prints.
 const mostSteps = 20
 
-// summarize prints the steps of the plan without their SQL. Of a phase with more than
-// mostSteps it prints the first.
+// summarize prints the steps of the plan, and what each locks, without SQL. Of a phase with
+// more steps than mostSteps, it prints the first mostSteps.
 func summarize(out io.Writer, plan *sqlmigrate.Plan) {
 	for _, phase := range plan.Phases {
 		terminal.Say(out, "%s", phase.Name)
@@ -84,8 +85,8 @@ func summarize(out io.Writer, plan *sqlmigrate.Plan) {
 	}
 }
 
-// summarizeBack prints the statements with which revert takes the plan back, in the order
-// in which they run.
+// summarizeBack prints the statements with which revert takes the plan back, in the order in
+// which they run: the last phase and the last step of a phase come first.
 func summarizeBack(out io.Writer, plan *sqlmigrate.Plan) {
 	for _, phase := range slices.Backward(plan.Phases) {
 		for _, step := range slices.Backward(phase.Steps) {

@@ -8,8 +8,8 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 )
 
-// CompleteTables returns a function that completes arguments with the tables whose
-// primary key begins with an integer.
+// CompleteTables returns a function by which a shell completes arguments with the names of the
+// tables that have an integer key. It reads them from the database of the flags f.
 func CompleteTables(f *flags.Database) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return flags.Completions(cmd, given, func(ctx context.Context) (found []cobra.Completion, err error) {

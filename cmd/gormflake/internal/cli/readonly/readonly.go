@@ -21,8 +21,8 @@ import (
 type Database struct {
 	Ctx     context.Context
 	DB      *gorm.DB // has a single connection, which is set to read only
-	Dialect string   // GORM's name of the dialect
-	Engine  string   // the product if it is not the dialect's own, such as TiDB; otherwise empty
+	Dialect string   // GORM's name of the dialect: sqlite, mysql or postgres
+	Engine  string   // TiDB, or another product that uses the protocol of MySQL; otherwise empty, also for MySQL and MariaDB
 }
 
 // readOnlySQL sets a connection to read only.
@@ -44,7 +44,7 @@ func With(ctx context.Context, f *flags.Database, use func(*Database) error) err
 		pool.SetMaxOpenConns(1)
 		pool.SetConnMaxLifetime(0)
 		pool.SetConnMaxIdleTime(0)
-		p := &Database{ctx, db, db.Name(), ""} // setReadOnly sets the last field, Engine
+		p := &Database{Ctx: ctx, DB: db, Dialect: db.Name()}
 		if err := p.setReadOnly(); err != nil {
 			return fmt.Errorf("set the connection to read only: %w", err)
 		}
@@ -52,8 +52,8 @@ func With(ctx context.Context, f *flags.Database, use func(*Database) error) err
 	})
 }
 
-// setReadOnly sets the connection to read only, and sets Engine. It leaves the connection of
-// TiDB and similar products as it is, because they do not support the setting.
+// setReadOnly sets the connection to read only, and sets the field Engine. It leaves the
+// connection as it is if Engine is not empty, because TiDB does not support the setting.
 func (p *Database) setReadOnly() (err error) {
 	if p.Dialect == "mysql" {
 		var version string
@@ -68,13 +68,13 @@ func (p *Database) setReadOnly() (err error) {
 	return err
 }
 
-// Ask scans the only row of a query.
+// Ask runs a query that returns one row, and scans the row into the pointers.
 func (p *Database) Ask(query string, args []any, into ...any) error {
 	return p.DB.ConnPool.QueryRowContext(p.Ctx, query, args...).Scan(into...)
 }
 
-// clockSQL returns the time of the server's clock, in microseconds since 1970. SQLite runs
-// in this process, and so has no other clock.
+// clockSQL has, for each dialect, the query for the time of the server's clock in
+// microseconds since 1970. SQLite runs in this process, and so has no other clock.
 var clockSQL = map[string]string{
 	"mysql":    "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
 	"postgres": "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
@@ -87,8 +87,8 @@ func (p *Database) Clock() (time.Time, error) {
 	return time.UnixMicro(microseconds), err
 }
 
-// Rows returns the rows of a query, each as a T. into returns the fields of a T into which
-// the columns are scanned.
+// Rows returns the rows of a query, each as a T. into returns pointers to the fields of a T,
+// in the order of the columns that are scanned into them.
 func Rows[T any](p *Database, query string, args []any, into func(*T) []any) ([]T, error) {
 	rows, err := p.DB.ConnPool.QueryContext(p.Ctx, query, args...)
 	if err != nil {
@@ -106,9 +106,10 @@ func Rows[T any](p *Database, query string, args []any, into func(*T) []any) ([]
 	return all, rows.Err()
 }
 
-// Quote quotes names and joins them with dots. It leaves out empty names.
+// Quote quotes names for SQL and joins them with dots, as in "shop"."orders". It leaves out
+// empty names, such as the schema of a table in the current schema.
 func (p *Database) Quote(names ...string) string {
-	mark := `"`
+	mark := `"` // the quotation mark, which is doubled inside a name
 	if p.Dialect == "mysql" {
 		mark = "`"
 	}
@@ -121,42 +122,44 @@ func (p *Database) Quote(names ...string) string {
 	return strings.Join(quoted, ".")
 }
 
-// mysqlDenied matches the errors of MySQL and MariaDB for a missing right, for example
-// Error 1142.
+// mysqlDenied matches the errors of MySQL and MariaDB for a missing right, for example Error
+// 1142, for a table.
 var mysqlDenied = regexp.MustCompile(`\bError (1044|1142|1143|1227|1370)\b`)
 
-// Denied reports whether err means that the account lacks a right.
+// Denied reports whether err means that the account lacks a right. err must not be nil.
 func Denied(err error) bool {
-	var state interface{ SQLState() string }
+	var state interface{ SQLState() string } // an error of PostgreSQL's driver
 	if errors.As(err, &state) {
-		return state.SQLState() == "42501" // insufficient_privilege, of PostgreSQL
+		return state.SQLState() == "42501" // insufficient_privilege
 	}
 	return mysqlDenied.MatchString(err.Error())
 }
 
 // A Table is a table whose primary key begins with an integer, or that has an
-// AUTO_INCREMENT column.
+// AUTO_INCREMENT column. Key is this column.
 type Table struct {
-	Schema, Name, Key string
+	Schema, Name, Key string  // Schema is empty for the current schema
 	Assigned          bool    // whether the database assigns keys
 	Composite         bool    // whether the primary key has several columns, or does not begin with Key
 	Limit             float64 // the largest value of the key's type
-	Counter           float64 // the last key that AUTO_INCREMENT assigned
-	Created           string  // the column with the time of the INSERT, or empty
-	Snowflake         bool    // whether the largest key looks like a Snowflake ID
+	Counter           float64 // the last key that AUTO_INCREMENT assigned; 0 on SQLite and PostgreSQL
+	Created           string  // the column with the time of the INSERT, such as created_at, or empty
+	Snowflake         bool    // whether the largest key looks like a Snowflake ID; set by the command doctor
 }
 
-// Narrow reports whether the key is too narrow for a Snowflake ID.
+// Narrow reports whether the key is too narrow for a Snowflake ID, which needs a BIGINT.
 func (t *Table) Narrow() bool { return t.Limit < math.MaxInt64 }
 
-// Column returns the name of the key for package sqlmigrate, with quotes around names
-// that contain a dot.
+// Column returns the name of the key in the form that package sqlmigrate accepts, such as
+// orders.id or shop.orders.id.
 func (t *Table) Column() string { return joinDotted(t.Schema, t.Name, t.Key) }
 
+// String returns the name of the table in the form that package sqlmigrate accepts, such as
+// orders or shop.orders.
 func (t *Table) String() string { return joinDotted(t.Schema, t.Name) }
 
-// joinDotted joins names with dots. It quotes names that contain a dot or a quote, and
-// leaves out empty names.
+// joinDotted joins names with dots. It leaves out empty names, and quotes names that contain
+// a dot or a quote, as in shop."my.table".
 func joinDotted(names ...string) string {
 	var parts []string
 	for _, part := range names {
@@ -170,33 +173,40 @@ func joinDotted(names ...string) string {
 	return strings.Join(parts, ".")
 }
 
-// Is reports whether a name on the command line means the table. It may have a schema.
+// Is reports whether a name on the command line means the table. The name may have a schema,
+// and quotes as String writes them.
 func (t *Table) Is(name string) bool {
 	return name == t.Name || name == t.Schema+"."+t.Name || name == t.String()
 }
 
-// Tables returns the tables of a schema. If schema is empty, it returns the tables of the
-// current schema and, on PostgreSQL, of all schemas on the search_path.
+// Tables returns the tables of a schema that have an integer key, without setting Snowflake.
+// If schema is empty, it returns the tables of the current schema and, on PostgreSQL, of all
+// schemas on the search_path.
 func (p *Database) Tables(schema string) ([]Table, error) {
 	args := []any{schema}
 	if p.Dialect == "mysql" {
-		args = []any{schema, schema}
-		// MySQL shows AUTO_INCREMENT as it was up to a day ago, unless this is set for the
-		// session. It changes nothing in the database.
-		_, _ = p.DB.ConnPool.ExecContext(p.Ctx, "SET SESSION information_schema_stats_expiry = 0") // MariaDB does not have this setting
+		args = []any{schema, schema} // for the two placeholders of the query
+		// information_schema of MySQL shows AUTO_INCREMENT as it was up to a day ago, unless the
+		// session sets this. The error is ignored, because MariaDB does not have the setting.
+		_, _ = p.DB.ConnPool.ExecContext(p.Ctx, "SET SESSION information_schema_stats_expiry = 0")
 	}
 	return Rows(p, tablesSQL[p.Dialect], args, func(t *Table) []any {
 		return []any{&t.Schema, &t.Name, &t.Key, &t.Assigned, &t.Composite, &t.Limit, &t.Counter, &t.Created}
 	})
 }
 
-// createdPattern matches the names of columns with the time of an INSERT.
+// createdPattern is an SQL literal with a regular expression for the names of columns with the
+// time of an INSERT, such as created_at, creation_date, inserted and date_added.
 const createdPattern = `'^(created?|creation|insert(ed)?|added)_?(at|on|date|time|timestamp)?$|^date_?(created|inserted|added)$'`
 
-// tablesSQL returns the fields of each [Table] of a schema, in their order. It excludes
-// virtual tables, partitions and tables of extensions (deptype 'e'). The schema in a row is
-// empty for the current schema. For MySQL, s is the first column of the primary key, second
-// is its second column, and born is the column with the time of the INSERT.
+// tablesSQL has, for each dialect, the query for the tables of a schema. It returns the fields
+// of a [Table] from Schema to Created, in this order. The parameter is the schema, which is
+// empty for the current schema, as it is in a row. Virtual tables, partitions and tables of
+// extensions (deptype 'e') are left out.
+//
+// For MySQL, c is the key, s is the same column as the first column of the primary key,
+// second is the second column of the primary key, and born is the column with the time of
+// the INSERT. A key of n bits has the limit 2^(n-1) - 1, or 2^n - 1 if it is unsigned.
 var tablesSQL = map[string]string{
 	"sqlite": `SELECT '', m.name, c.name, m.sql LIKE '%AUTOINCREMENT%', EXISTS (SELECT 1 FROM pragma_table_info(m.name) WHERE pk = 2),
   9223372036854775807.0, 0, ''

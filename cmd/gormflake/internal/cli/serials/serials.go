@@ -1,6 +1,7 @@
-// Package serials reads serial numbers, such as PAY-20220628160740105-11-26-0000, whose
-// code and separator are unknown. The layout is known. The commands parse
-// and doctor use it.
+// Package serials reads serial numbers of package serial whose code and separator are
+// unknown. The serial number PAY-20220628160740105-11-26-0000 has the code PAY, the
+// separator -, a time, a datacenter, a worker and a sequence. The layout of the IDs is known,
+// and decides how many digits each part has. The commands parse and doctor use the package.
 package serials
 
 import (
@@ -17,12 +18,13 @@ import (
 // unless it was created for one.
 type Reader struct {
 	layout snowflake.Layout
-	code   string
-	shapes []shape // a text matches at most one of them
+	code   string  // the only code that Parse accepts, or empty for any code
+	shapes []shape // for each separator; a text ends with at most one of them
 }
 
-// A shape is the part of a serial number after the code, with every digit replaced by 0.
-// All serial numbers of a layout with the same separator have the same shape.
+// A shape is the part of a serial number after the code, with every digit replaced by 0, for
+// example -00000000000000000-00-00-0000. All serial numbers of a layout with the same
+// separator have the same shape.
 type shape struct{ separator, text string }
 
 // New returns a reader for serial numbers with the code, or with any code if it is empty.
@@ -33,13 +35,13 @@ func New(layout snowflake.Layout, code string) (*Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Format returns the code A and behind it the shape, with the digits of ID 1.
+		// Format(1) returns the code A and behind it a text of this shape.
 		r.shapes = append(r.shapes, shape{separator, strings.Map(zeroDigit, format.Format(1)[1:])})
 	}
 	return r, nil
 }
 
-// shortest returns the text of the shape without separators, which is the last one.
+// shortest returns the text of the shape without separators, which New adds last.
 func (r *Reader) shortest() string { return r.shapes[len(r.shapes)-1].text }
 
 // format returns the format of package serial for the code and the separator.
@@ -50,7 +52,8 @@ func (r *Reader) format(code, separator string) (*serial.Format, error) {
 	return serial.New(code, r.layout, serial.WithSeparator(separator))
 }
 
-// Parse returns the ID of a serial number.
+// Parse returns the ID of a serial number. It finds the code and the separator by the shape
+// with which the text ends.
 func (r *Reader) Parse(text string) (types.ID, error) {
 	shape, found := shapeOf(r, text)
 	if !found {
@@ -67,41 +70,46 @@ func (r *Reader) Parse(text string) (types.ID, error) {
 	return format.Parse(text)
 }
 
-// Ends reports whether text ends like a serial number of the layout. It does not allocate
-// memory, because most words of a text are not serial numbers.
+// Ends reports whether text ends like a serial number of the layout, and has at least one
+// character before that. Only Parse checks the code and the values. Ends does not allocate
+// memory, because callers ask it for every word of a log.
 func Ends[T string | []byte](r *Reader, text T) bool {
 	_, found := shapeOf(r, text)
 	return found
 }
 
-// shapeOf returns the shape with which text ends. The code before it must not be empty.
+// shapeOf returns the shape with which text ends. It returns false if there is none, or if
+// no character is left before it for the code.
 func shapeOf[T string | []byte](r *Reader, text T) (shape, bool) {
-	if len(text) <= len(r.shortest()) {
+	if len(text) <= len(r.shortest()) { // as most words are
 		return shape{}, false
 	}
 	for _, shape := range r.shapes {
-		if at := len(text) - len(shape.text); at > 0 && matching(shape.text, text[at:]) == len(shape.text) {
+		if at := len(text) - len(shape.text); at > 0 && matchLength(shape.text, text[at:]) == len(shape.text) {
 			return shape, true
 		}
 	}
 	return shape{}, false
 }
 
-// Tail returns the length of the part after the code of a serial number with separators,
-// or 0 if after does not begin with such a part.
+// Tail returns how many bytes of after belong to a serial number with separators, if its
+// code stands directly before after. It returns 0 if after does not begin with the rest of a
+// serial number. For "PAY-20220628160740105-11-26-0000 paid", a caller passes the text after
+// PAY, and gets the length up to the blank.
 func (r *Reader) Tail(after []byte) int {
 	for _, shape := range r.shapes {
 		n := len(shape.text)
-		if shape.separator != "" && matching(shape.text, after) == n && (n == len(after) || !IsWord[after[n]]) {
+		// A letter or digit behind the last part would belong to it.
+		if shape.separator != "" && matchLength(shape.text, after) == n && (n == len(after) || !IsWord[after[n]]) {
 			return n
 		}
 	}
 	return 0
 }
 
-// matching returns the number of characters at the beginning of text that match the
+// matchLength returns the number of characters at the beginning of text that match the
 // shape, in which 0 stands for any digit.
-func matching[T string | []byte](shape string, text T) int {
+func matchLength[T string | []byte](shape string, text T) int {
 	n := 0
 	for n < min(len(shape), len(text)) && (shape[n] == text[n] || shape[n] == '0' && IsDigit(text[n])) {
 		n++
@@ -109,7 +117,7 @@ func matching[T string | []byte](shape string, text T) int {
 	return n
 }
 
-// zeroDigit replaces a digit by 0.
+// zeroDigit returns 0 for a digit, and any other character unchanged.
 func zeroDigit(r rune) rune {
 	if r >= '0' && r <= '9' {
 		return '0'
@@ -120,9 +128,11 @@ func zeroDigit(r rune) rune {
 // IsDigit reports whether b is an ASCII digit.
 func IsDigit(b byte) bool { return b >= '0' && b <= '9' }
 
-// IsWord holds the bytes of words, which are ASCII letters and digits.
+// IsWord holds for each byte whether it is an ASCII letter or digit. A word of a text is a
+// run of such bytes.
 var IsWord = func() (is [256]bool) {
 	for b := range is {
+		// b|0x20 is the lower-case letter if b is a letter.
 		is[b] = b|0x20 >= 'a' && b|0x20 <= 'z' || IsDigit(byte(b))
 	}
 	return is

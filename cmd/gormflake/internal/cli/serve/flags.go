@@ -21,16 +21,16 @@ import (
 
 // serveFlags holds the flags of serve.
 type serveFlags struct {
-	issuer          issuer.Flags
+	issuer          issuer.Flags // the layout, and the worker or the store to lease it from
 	addr            string
 	token           flags.Token
 	tls             keyPair
 	healthAddr      string
-	maxMemory       string
-	shutdownDelay   time.Duration // of --shutdown-delay
-	shutdownTimeout time.Duration // of --shutdown-timeout
+	maxMemory       string        // a size such as 256MiB
+	shutdownDelay   time.Duration // how long to answer requests after the signal to end
+	shutdownTimeout time.Duration // how long to wait then for running requests
 	logFormat       string
-	service         service.Config
+	service         service.Config // only the fields that flags set directly, such as MaxCount
 }
 
 // register adds the flags to a command.
@@ -63,10 +63,12 @@ func (f *serveFlags) log(out io.Writer) (*slog.Logger, error) {
 	return nil, terminal.Usagef("--log-format %q: want text or json", f.logFormat)
 }
 
-// config returns the configuration of the service, except the parts that open creates.
+// config checks the flags, and returns the configuration of the service. run sets its field
+// Draining, and handlerOf the fields that need an open store: Generator, Store and Page.
 func (f *serveFlags) config(log *slog.Logger) (service.Config, error) {
 	layout, layoutErr := f.issuer.Layout.Layout()
 	token, tokenErr := f.token.Value()
+	// cmp.Or returns the first error that is not nil.
 	if err := cmp.Or(errors.Join(f.checkBounds(), f.issuer.Check()), layoutErr, tokenErr); err != nil {
 		return service.Config{}, err
 	}
@@ -95,21 +97,25 @@ func (f *serveFlags) checkBounds() error {
 }
 
 // listen returns the listener of --addr and, if it is given, the listener of
-// --health-addr.
+// --health-addr behind it.
 func (f *serveFlags) listen(ctx context.Context) ([]net.Listener, error) {
-	all, err := listen(ctx, "addr", f.addr)
-	if err != nil || f.healthAddr == "" {
-		return []net.Listener{all}, err
+	main, err := listen(ctx, "addr", f.addr)
+	if err != nil {
+		return nil, err
+	}
+	if f.healthAddr == "" {
+		return []net.Listener{main}, nil
 	}
 	health, err := listen(ctx, "health-addr", f.healthAddr)
 	if err != nil {
-		return nil, errors.Join(err, all.Close())
+		return nil, errors.Join(err, main.Close())
 	}
-	return []net.Listener{all, health}, nil
+	return []net.Listener{main, health}, nil
 }
 
-// listen returns the listener of an address. name is the flag. An address without a valid
-// port is a mistake in the command line, any other error is not.
+// listen returns the listener of an address. name is the flag of the address, for the
+// error. An address without a valid port is a mistake in the command line, and has its exit
+// code. Other errors are not, for example if the port is in use.
 func listen(ctx context.Context, name, addr string) (net.Listener, error) {
 	_, port, err := net.SplitHostPort(addr)
 	if err == nil && port == "" {

@@ -21,22 +21,24 @@ import (
 )
 
 // A replaceableHandler passes requests to a handler that can be replaced while the server
-// runs. The handler answers probes until a worker is leased, and then is the service.
+// runs. Until a worker ID is leased, the handler is [service.Starting], which answers only
+// probes and /metrics. Then the service takes its place.
 type replaceableHandler struct{ handler atomic.Pointer[http.Handler] }
 
 // replace sets the handler for all further requests.
 func (f *replaceableHandler) replace(h http.Handler) { f.handler.Store(&h) }
 
+// ServeHTTP may be called only after replace.
 func (f *replaceableHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	(*f.handler.Load()).ServeHTTP(w, r)
 }
 
-// mayPass reports whether the error may pass, so that a later try succeeds without a change
-// of flags or of the table. That is so if the database could not be reached, or if all
-// workers were leased.
-func mayPass(err error) bool {
-	var network net.Error // for example a refused connection
-	var postgresErr interface{ SQLState() string }
+// isTransient reports whether a later try to lease a worker may succeed without a change of
+// flags or of the table. That is so if the store could not be reached, or if other
+// processes hold all workers.
+func isTransient(err error) bool {
+	var network net.Error                          // for example a refused connection
+	var postgresErr interface{ SQLState() string } // an error of PostgreSQL's driver
 	switch {
 	case errors.Is(err, lease.ErrNoFreeWorker), errors.Is(err, context.DeadlineExceeded), errors.Is(err, driver.ErrBadConn),
 		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &network):
@@ -49,26 +51,27 @@ func mayPass(err error) bool {
 }
 
 const (
-	// firstTry is how long the service waits for a worker before it begins to answer
-	// requests without a worker.
-	firstTry = 5 * time.Second
+	// firstWait is how long serve waits for a worker before it begins to answer requests
+	// without a worker.
+	firstWait = 5 * time.Second
 
-	// The bounds of the pauses between tries.
-	firstPause = 250 * time.Millisecond
-	lastPause  = 5 * time.Second
+	// The pause between two tries doubles from shortestPause to longestPause.
+	shortestPause = 250 * time.Millisecond
+	longestPause  = 5 * time.Second
 )
 
-// errNoAnswer is the error if the first try has not ended after firstTry.
-var errNoAnswer = fmt.Errorf("the database has not answered within %v", firstTry)
+// errNoAnswer is the error if the first try has not ended after firstWait. The try goes on.
+var errNoAnswer = fmt.Errorf("the database has not answered within %v", firstWait)
 
-// An attempt is the result of one try to lease a worker.
+// An attempt is the result of one try to lease a worker. It has an issuer with the worker, or
+// an error.
 type attempt struct {
 	*issuer.Issuer
 	err error
 }
 
 // startAttempt begins a try to lease a worker, and returns a channel that receives its
-// result.
+// result once. The try ends soon after ctx has ended.
 func (f *serveFlags) startAttempt(ctx context.Context, cmd *cobra.Command, log *slog.Logger) <-chan attempt {
 	result := make(chan attempt, 1)
 	go func() {
@@ -78,60 +81,62 @@ func (f *serveFlags) startAttempt(ctx context.Context, cmd *cobra.Command, log *
 	return result
 }
 
-// serveWhenOpen runs the service. Until a worker is leased, the service answers probes
-// and refuses all other requests.
+// serveWhenOpen runs the service until the command ends. It first waits up to firstWait for
+// a worker. If it gets no worker because of a transient error, or in this time, the service
+// runs without it. The service then answers probes and refuses other requests until
+// openLater has leased a worker. Any other error ends the command.
 func (f *serveFlags) serveWhenOpen(cmd *cobra.Command, listeners []net.Listener, secure *tls.Config, cfg service.Config) error {
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
-	first := f.startAttempt(ctx, cmd, cfg.Log)
-	// a is the result of the first try. first is nil once the try has ended.
+	// running receives the result of the first try. It is nil once the try has ended.
+	running := f.startAttempt(ctx, cmd, cfg.Log)
 	var a attempt
 	select {
-	case a = <-first:
-		first = nil
-	case <-time.After(firstTry):
+	case a = <-running:
+		running = nil
+	case <-time.After(firstWait):
 		a.err = errNoAnswer
 	}
-	front := new(replaceableHandler)
+	front := new(replaceableHandler) // the handler of the server
 	switch {
-	case a.err == nil:
+	case a.err == nil: // the worker is leased, or the service only decodes IDs
 		handler, err := handlerOf(cfg, a.Issuer)
 		front.replace(handler)
 		if err == nil {
 			err = f.serve(cmd, listeners, secure, cfg, front)
 		}
 		return errors.Join(err, a.Close(cmd.Context(), f.shutdownTimeout))
-	case ctx.Err() != nil:
-		if first != nil {
-			a = <-first // It ends soon, because ctx has ended.
+	case ctx.Err() != nil: // a signal has ended the command
+		if running != nil {
+			a = <-running // It ends soon, because ctx has ended.
 		}
 		if a.err == nil { // the try has succeeded meanwhile
 			return a.Close(cmd.Context(), f.shutdownTimeout)
 		}
 		cfg.Log.Info("ended before a worker was leased", "reason", a.err)
 		return nil
-	case !mayPass(a.err) && first == nil: // first is not nil if the try is still running
+	case running == nil && !isTransient(a.err):
 		return a.err
 	}
 	cfg.Log.Warn("no worker is leased yet, and no ID is issued", "error", a.err)
 	front.replace(service.Starting())
-	// Serve without a worker, while openLater tries to lease one and puts the service into
-	// front.
+	// Serve without a worker, while openLater tries to lease a worker and then puts the
+	// service into front.
 	later, served := make(chan error, 1), make(chan struct{})
-	go func() { later <- f.openLater(ctx, cmd, front, cfg, first, served) }()
+	go func() { later <- f.openLater(ctx, cmd, front, cfg, running, served) }()
 	err := f.serve(cmd, listeners, secure, cfg, front)
-	close(served)
-	stop()
+	close(served) // openLater may release the worker now
+	stop()        // openLater stops trying if the server has failed
 	return errors.Join(err, <-later)
 }
 
-// openLater tries to lease a worker until it succeeds or ctx ends. It keeps the worker
-// until served is closed, because the service answers requests for --shutdown-delay after
-// the signal to end. running receives the result of the first try if that is still
-// running, and is nil otherwise. openLater logs an error unless it is equal to the last
-// error.
+// openLater tries to lease a worker until it succeeds or ctx ends, and puts the service
+// under this worker into front. It keeps the worker until served is closed. The end of ctx
+// would be too early, because the service answers requests for --shutdown-delay after the
+// signal to end. running receives the result of a try that has not ended yet, and is nil if
+// there is none. openLater logs an error only if its text differs from the error before.
 func (f *serveFlags) openLater(ctx context.Context, cmd *cobra.Command, front *replaceableHandler, cfg service.Config, running <-chan attempt, served <-chan struct{}) error {
-	for pause, last := firstPause, ""; ; pause = min(2*pause, lastPause) {
+	for pause, lastError := shortestPause, ""; ; pause = min(2*pause, longestPause) {
 		if running == nil {
 			select {
 			case <-ctx.Done():
@@ -145,14 +150,16 @@ func (f *serveFlags) openLater(ctx context.Context, cmd *cobra.Command, front *r
 		if a.err == nil {
 			return f.holdWorker(ctx, front, cfg, a, served)
 		}
-		if ctx.Err() == nil && a.err.Error() != last {
-			last = a.err.Error()
+		if ctx.Err() == nil && a.err.Error() != lastError {
+			lastError = a.err.Error()
 			cfg.Log.Warn("no worker is leased yet, and no ID is issued", "error", a.err)
 		}
 	}
 }
 
-// holdWorker issues IDs under the worker until served is closed, and then releases it.
+// holdWorker puts the service that issues IDs under the worker of a into front, and releases
+// the worker once served is closed. If the service cannot be created, front continues to
+// refuse requests, and holdWorker releases the worker at once and returns the error.
 func (f *serveFlags) holdWorker(ctx context.Context, front *replaceableHandler, cfg service.Config, a attempt, served <-chan struct{}) error {
 	handler, err := handlerOf(cfg, a.Issuer)
 	if err != nil {

@@ -20,20 +20,22 @@ type limiter struct {
 	changed *sync.Cond // signals changes of the following fields, which mu guards
 	closed  bool
 	idle    *list.List                 // the idle connections, beginning with the longest idle
-	open    map[net.Conn]*list.Element // the elements of the connections in idle; nil while a request is running
+	open    map[net.Conn]*list.Element // all open connections; the element of idle, or nil during a request
 }
 
-// limitConnections returns a limiter for the listener, and sets server.ConnState, by
-// which the limiter learns which connections are idle.
-func limitConnections(server *http.Server, listener net.Listener, most int) *limiter {
-	l := &limiter{Listener: listener, maxOpen: most, idle: list.New(), open: map[net.Conn]*list.Element{}}
+// limitConnections returns a listener with at most maxOpen open connections. It sets
+// server.ConnState, by which the limiter learns which connections are idle. So the server
+// must serve only this listener.
+func limitConnections(server *http.Server, listener net.Listener, maxOpen int) *limiter {
+	l := &limiter{Listener: listener, maxOpen: maxOpen, idle: list.New(), open: map[net.Conn]*list.Element{}}
 	l.changed = sync.NewCond(&l.mu)
 	server.ConnState = l.track
 	return l
 }
 
-// Accept returns a connection. If there is no idle connection that it can close, it waits
-// until a request ends.
+// Accept returns the next connection. If maxOpen connections are open, it first closes the
+// connection that has been idle for the longest time. If all are busy with requests, it
+// waits until a request ends.
 func (l *limiter) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
@@ -44,7 +46,7 @@ func (l *limiter) Accept() (net.Conn, error) {
 	for len(l.open) >= l.maxOpen && !l.closed {
 		oldest := l.idle.Front()
 		if oldest == nil {
-			l.changed.Wait()
+			l.changed.Wait() // releases mu meanwhile
 			continue
 		}
 		idle := l.idle.Remove(oldest).(net.Conn)
@@ -58,16 +60,19 @@ func (l *limiter) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-// track is called by the server when the state of a connection changes.
+// track records whether a connection is idle, busy or closed. The server calls it when the
+// state of a connection changes.
 func (l *limiter) track(conn net.Conn, state http.ConnState) {
 	if secure, ok := conn.(*tls.Conn); ok {
-		conn = secure.NetConn() // the limiter knows this one; its Close sends no message, which could block
+		// The keys of open are the connections under TLS, which Accept has returned. Their
+		// Close sends no TLS message, which could block Accept.
+		conn = secure.NetConn()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at, open := l.open[conn]
-	if at != nil { // it was idle until now
-		l.idle.Remove(at)
+	inIdle, open := l.open[conn]
+	if inIdle != nil { // the connection was idle until now
+		l.idle.Remove(inIdle)
 	}
 	switch {
 	case !open: // the limiter has closed it already
@@ -75,13 +80,13 @@ func (l *limiter) track(conn net.Conn, state http.ConnState) {
 		delete(l.open, conn)
 	case state == http.StateNew || state == http.StateIdle:
 		l.open[conn] = l.idle.PushBack(conn)
-	default:
+	default: // a request is running
 		l.open[conn] = nil
 	}
 	l.changed.Signal()
 }
 
-// Close also wakes an Accept that waits for a request to end.
+// Close closes the listener, and wakes an Accept that waits for a request to end.
 func (l *limiter) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -66,7 +66,7 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	}
 	cfg, err := f.config(log)
 	secure, secureErr := f.tls.config(log)
-	if err := cmp.Or(err, secureErr); err != nil {
+	if err := cmp.Or(err, secureErr); err != nil { // the first error
 		return err
 	}
 	listeners, err := f.listen(cmd.Context()) // before a worker is leased, so that a port in use does not cost a worker
@@ -76,6 +76,6 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	for _, l := range listeners {
 		defer func() { _ = l.Close() }() // the server has closed it already, or it was never used
 	}
-	cfg.Draining = cmd.Context().Done()
+	cfg.Draining = cmd.Context().Done() // after the signal to end, /readyz answers 503
 	return f.serveWhenOpen(cmd, listeners, secure, cfg)
 }

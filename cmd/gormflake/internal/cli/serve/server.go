@@ -21,8 +21,9 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/service"
 )
 
-// open creates the issuer. Without a database and a worker, the issuer has no generator,
-// because the service then only decodes IDs.
+// open leases a worker, or takes the worker of --worker, and returns an issuer with a
+// generator for it. Without --dsn and --worker, the issuer has no generator, because the
+// service then only decodes IDs.
 func (f *serveFlags) open(ctx context.Context, cmd *cobra.Command, log *slog.Logger) (*issuer.Issuer, error) {
 	if !f.issuer.Database.Given() && !cmd.Flags().Changed("worker") {
 		log.Info("no --dsn and no --worker: IDs are taken apart, none are issued")
@@ -36,8 +37,9 @@ func (f *serveFlags) open(ctx context.Context, cmd *cobra.Command, log *slog.Log
 	return i, nil
 }
 
-// handlerOf returns the service and the page for an issuer. The layout is that of the
-// issuer, because it may come from the database.
+// handlerOf returns the handler of the service and of its web page for an issuer. It
+// replaces the layout in cfg, which the flags describe, by the layout of the generator,
+// which may come from the database.
 func handlerOf(cfg service.Config, i *issuer.Issuer) (http.Handler, error) {
 	cfg.Generator, cfg.Store = i.Gen, i.Store
 	if i.Gen != nil {
@@ -49,8 +51,9 @@ func handlerOf(cfg service.Config, i *issuer.Issuer) (http.Handler, error) {
 	return service.New(cfg)
 }
 
-// serve runs the servers until the end of the context, and returns after the last request
-// has been answered.
+// serve runs a server for each listener until the command's context ends, and returns after
+// the last request has been answered. The first listener offers all paths of handler, over
+// HTTPS if secure is not nil. It returns early with an error if a server fails.
 func (f *serveFlags) serve(cmd *cobra.Command, listeners []net.Listener, secure *tls.Config, cfg service.Config, handler http.Handler) error {
 	limitMemory(cfg.MaxMemory)
 	server := service.NewServer(handler, cfg.Timeout, cfg.Log)
@@ -61,8 +64,8 @@ func (f *serveFlags) serve(cmd *cobra.Command, listeners []net.Listener, secure 
 		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 	}
 	go func() { ended <- serve(limitConnections(server, listeners[0], cfg.MaxConns())) }()
-	// --health-addr only has the probes and metrics, without the limit of connections, so
-	// that clients cannot keep probes from being answered.
+	// --health-addr has only the probes and metrics, and no limit of connections, so that
+	// clients who use up the connections of --addr do not keep probes from being answered.
 	for _, l := range listeners[1:] {
 		probes := service.NewServer(service.Probes(handler), cfg.Timeout, cfg.Log)
 		defer func() { _ = probes.Close() }()
@@ -79,18 +82,21 @@ func (f *serveFlags) serve(cmd *cobra.Command, listeners []net.Listener, secure 
 	}
 }
 
-// limitMemory makes the runtime collect garbage more often when memory use approaches the
-// limit. The environment variable GOMEMLIMIT takes precedence.
+// limitMemory makes the runtime collect garbage more often when the memory that it uses
+// approaches limit bytes. It does nothing if the environment variable GOMEMLIMIT, which the
+// runtime reads, sets a limit.
 func limitMemory(limit int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(limit)
 	}
 }
 
-// announce prints the addresses of the service, of which the first is that of --addr and the
-// second, if given, that of --health-addr. Scripts that use port 0 read them. secure says
-// whether --addr serves HTTPS.
+// announce prints the address of the first listener, which is that of --addr, and of the
+// second, which is that of --health-addr, if there is one. Scripts that use port 0 read the
+// port from these lines. secure says whether --addr serves HTTPS.
 func announce(out io.Writer, listeners []net.Listener, secure bool, cfg service.Config) error {
+	// An address that is not on the loopback interface, such as 0.0.0.0, is open to other
+	// machines.
 	if tcp, ok := listeners[0].Addr().(*net.TCPAddr); cfg.Token == "" && (!ok || !tcp.IP.IsLoopback()) {
 		cfg.Log.Warn("other machines can reach this address, and no token is wanted of them: see --token-file")
 	}
@@ -105,13 +111,14 @@ func announce(out io.Writer, listeners []net.Listener, secure bool, cfg service.
 	return terminal.Flush(out)
 }
 
-// shutdown waits --shutdown-delay, so that load balancers stop sending requests, and then
-// up to --shutdown-timeout until the running requests have been answered. Its error is
-// marked by [terminal.Ended], because a signal is the usual end of the service, so that
-// the command must not report an interruption.
+// shutdown ends the server after a signal. It first waits --shutdown-delay, during which the
+// service still answers and /readyz returns 503, so that load balancers stop sending
+// requests. Then it waits up to --shutdown-timeout until the running requests have been
+// answered, and returns an error if it has to cut them off. [terminal.Ended] marks this
+// error, so that the command does not report an interruption.
 func (f *serveFlags) shutdown(ctx context.Context, server *http.Server) error {
 	time.Sleep(f.shutdownDelay)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.shutdownTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.shutdownTimeout) // the signal has ended ctx
 	defer cancel()
 	if server.Shutdown(ctx) == nil {
 		return nil

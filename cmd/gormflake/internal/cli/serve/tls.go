@@ -13,8 +13,9 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
-// A keyPair is the certificate and key of --tls-cert and --tls-key, as they were last
-// read.
+// A keyPair is the certificate and key in the files of --tls-cert and --tls-key, as they
+// were last read. It reads the files again when they have changed, because certificates are
+// renewed while the service runs.
 type keyPair struct {
 	cert, key string // names of the files
 	log       *slog.Logger
@@ -30,8 +31,8 @@ func (k *keyPair) register(flagSet *pflag.FlagSet) {
 	flagSet.StringVar(&k.key, "tls-key", "", "file with the certificate's key")
 }
 
-// config returns the configuration for HTTPS, or nil if the flags are not given. The files
-// are read again after they have changed, as it happens with short-lived certificates.
+// config reads the files, and returns the configuration for HTTPS. It returns nil if neither
+// flag is given, because the service then uses HTTP.
 func (k *keyPair) config(log *slog.Logger) (*tls.Config, error) {
 	switch {
 	case k.cert == "" && k.key == "":
@@ -44,12 +45,13 @@ func (k *keyPair) config(log *slog.Logger) (*tls.Config, error) {
 }
 
 // certificate returns the certificate for a new connection. It reads the files again if
-// they have changed. If they are invalid, the certificate that was read before stays in
-// use.
+// they have changed. If they cannot be read or are invalid, it logs the error and returns
+// the certificate that was read before.
 func (k *keyPair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if changed, err := k.lastChange(); err != nil || !changed.Equal(k.modified) {
+		// After an error of lastChange, load returns the same error.
 		if err := k.load(); err != nil {
 			k.log.Error("the new certificate cannot be used, the old one is", "error", err)
 		}
@@ -57,7 +59,8 @@ func (k *keyPair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return k.loaded, nil
 }
 
-// load reads the files.
+// load reads the files, and sets loaded and modified. The caller holds mu, or is config,
+// before any connection exists.
 func (k *keyPair) load() error {
 	changed, err := k.lastChange()
 	if err != nil {

@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// Milliseconds is the format of times.
+// Milliseconds is the layout of times for package time: RFC 3339 with milliseconds.
 const Milliseconds = "2006-01-02T15:04:05.000Z07:00"
 
-// Stamp formats a time in UTC.
+// Stamp formats a time in UTC, for example 2026-11-21T17:15:01.372Z.
 func Stamp(t time.Time) string { return t.UTC().Format(Milliseconds) }
 
-// Age returns how long at is before now, or how far it is ahead, in the two largest
-// units. It uses the calendar of UTC, so that a year ends on the same date.
+// Age returns how long at is before now, or how far it is ahead, in the two largest units,
+// for example "2mo 5d ago" or "in 3m 20s". It counts months by the calendar in UTC, so that
+// a year ends on the same date.
 func Age(at, now time.Time) string {
 	if at.After(now) {
 		return "in " + calendarSpan(now.UTC(), at.UTC())
@@ -20,16 +21,16 @@ func Age(at, now time.Time) string {
 	return calendarSpan(at.UTC(), now.UTC()) + " ago"
 }
 
-// calendarSpan returns the time from one moment to a later one, in years and months or in
-// months and days of the calendar. It returns less than a month as [Span] does.
+// calendarSpan returns the time from one moment to a later moment in years and months, for
+// example "2y 3mo", or in months and days. It returns less than a month as [Span] does.
 func calendarSpan(from, to time.Time) string {
 	months := (to.Year()-from.Year())*12 + int(to.Month()-from.Month())
-	reached := addMonths(from, months)
-	if reached.After(to) {
+	monthsLater := addMonths(from, months)
+	if monthsLater.After(to) { // the last month is not complete, as from January 31 to February 1
 		months--
-		reached = addMonths(from, months)
+		monthsLater = addMonths(from, months)
 	}
-	switch rest := to.Sub(reached); {
+	switch rest := to.Sub(monthsLater); {
 	case months >= 12:
 		return fmt.Sprintf("%dy %dmo", months/12, months%12)
 	case months > 0:
@@ -39,17 +40,18 @@ func calendarSpan(from, to time.Time) string {
 	}
 }
 
-// addMonths adds months and keeps the day of the month. If the new month is shorter, it
-// returns its last day.
+// addMonths adds months to t, and keeps the day of the month. If the new month is too short,
+// it returns its last day, for example February 28 for a month after January 31.
 func addMonths(t time.Time, months int) time.Time {
 	to := t.AddDate(0, months, 0)
-	if to.Day() != t.Day() { // AddDate went into the following month
-		to = to.AddDate(0, 0, -to.Day())
+	if to.Day() != t.Day() { // AddDate has returned March 3 in place of February 31
+		to = to.AddDate(0, 0, -to.Day()) // the last day of the month before
 	}
 	return to
 }
 
-// Span returns a duration in its two largest units.
+// Span returns a duration in its two largest units, for example "2d 3h". A year has 365
+// days. Less than a minute has one unit, as "1.5s" and "20ms".
 func Span(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
@@ -67,7 +69,7 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%dms", d.Milliseconds())
 }
 
-// Rounded rounds a duration to about three digits.
+// Rounded rounds a duration to about three digits, for example 12.3456s to 12.3s.
 func Rounded(d time.Duration) time.Duration {
 	switch {
 	case d < time.Millisecond:
@@ -80,7 +82,9 @@ func Rounded(d time.Duration) time.Duration {
 	return d.Round(time.Second)
 }
 
-// Difference returns how far a clock is ahead of another clock or behind it, in words.
+// Difference returns how far a clock is ahead of another clock or behind it, for example
+// "3s behind" or "2m0s ahead of". In a sentence, the other clock follows: "this machine's
+// clock is 2m0s ahead of the database's". ahead is negative if the clock is behind.
 func Difference(ahead time.Duration) string {
 	if ahead < 0 {
 		return Rounded(-ahead).String() + " behind"

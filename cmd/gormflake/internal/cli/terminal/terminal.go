@@ -16,8 +16,9 @@ import (
 	"golang.org/x/term"
 )
 
-// Say writes a line. It ignores errors, because standard output stores its first error
-// for package cli, and an error of standard error cannot be reported anywhere.
+// Say writes a line. It ignores errors. Standard output has a buffer, which keeps the first
+// error until package cli reports it, and an error of standard error cannot be reported
+// anywhere.
 func Say(out io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(out, format+"\n", args...)
 }
@@ -30,8 +31,8 @@ func SayJSON(out io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// Flush writes the buffered part of the output, and returns the first error of the
-// output.
+// Flush writes the buffered part of the output, and returns the first error of all writes.
+// It does nothing for a writer without a buffer.
 func Flush(out io.Writer) error {
 	if buffer, ok := out.(interface{ Flush() error }); ok {
 		return buffer.Flush()
@@ -50,9 +51,9 @@ func OneLine(err error) string {
 	for line := range strings.Lines(err.Error()) {
 		line = strings.TrimSpace(line)
 		switch text := b.String(); {
-		case line == "" || text == "":
+		case line == "" || text == "": // no separator is needed
 		case strings.HasSuffix(text, ":") || strings.HasSuffix(text, "?"):
-			b.WriteByte(' ')
+			b.WriteByte(' ') // the next line continues the sentence
 		default:
 			b.WriteString("; ")
 		}
@@ -61,9 +62,10 @@ func OneLine(err error) string {
 	return strings.Map(Printable, b.String())
 }
 
-// Printable replaces a control character by a question mark.
+// Printable returns a question mark for a control character, on which a terminal would act,
+// and any other character unchanged. It is the mapping of [strings.Map].
 func Printable(r rune) rune {
-	if r < ' ' || r >= 0x7f && r < 0xa0 {
+	if r < ' ' || r >= 0x7f && r < 0xa0 { // C0, DEL and C1
 		return '?'
 	}
 	return r
@@ -100,41 +102,42 @@ func Width(stream any) int {
 	return width
 }
 
-// Wrap breaks a line between words before width, and indents the following lines. It does
-// not break the line within the spaces at its beginning. If width is 0, it does not change
-// the line.
+// Wrap breaks a line between words into lines of at most width characters, unless a word is
+// too long for that. It indents all lines but the first by indent spaces. It does not break
+// the line within the spaces at its beginning. If width is 0, it does not change the line.
 func Wrap(line string, width, indent int) string {
 	var b strings.Builder
-	column, blank := 0, true // characters in the present line; whether no word was written yet
+	column, onlySpaces := 0, true // the length of the present line; whether no word was written yet
+	// Each word has the space that follows it. Of several spaces, each further one is a word.
 	for i, word := range strings.SplitAfter(line, " ") {
 		n := utf8.RuneCountInString(strings.TrimSuffix(word, " "))
-		if i > 0 && !blank && width > 0 && column+n > width {
+		if i > 0 && !onlySpaces && width > 0 && column+n > width {
 			b.WriteString("\n" + strings.Repeat(" ", indent))
 			column = indent
 		}
 		b.WriteString(word)
 		column += utf8.RuneCountInString(word)
-		blank = blank && strings.TrimSpace(word) == ""
+		onlySpaces = onlySpaces && strings.TrimSpace(word) == ""
 	}
-	return strings.ReplaceAll(b.String(), " \n", "\n")
+	return strings.ReplaceAll(b.String(), " \n", "\n") // the last word before a break has a space
 }
 
-// Quote returns a text in quotes. It cuts a long text.
+// Quote returns a text in quotes for an error. It cuts a text of more than 64 bytes.
 func Quote(s string) string {
-	const enough = 64
-	if len(s) > enough {
-		return strconv.Quote(s[:enough]) + "…"
+	const longest = 64
+	if len(s) > longest {
+		return strconv.Quote(s[:longest]) + "…"
 	}
 	return strconv.Quote(s)
 }
 
-// Counted returns the number with a word for its unit, which is one in the singular and
-// many in the plural.
-func Counted(n int, one, many string) string {
+// Counted returns the number with the singular or the plural of its unit, for example
+// "1 row" and "2 rows".
+func Counted(n int, singular, plural string) string {
 	if n == 1 {
-		return "1 " + one
+		return "1 " + singular
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return fmt.Sprintf("%d %s", n, plural)
 }
 
 // A Colour is an SGR escape sequence (ECMA-48).
@@ -151,7 +154,7 @@ const (
 // resetColour ends a colour.
 const resetColour = "\x1b[0m"
 
-// A Painter colours text if it is true.
+// A Painter colours text if it is true, and leaves text as it is if it is false.
 type Painter bool
 
 // PainterOf returns a Painter that colours if out is a terminal, unless NO_COLOR is set
@@ -168,14 +171,16 @@ func (p Painter) Paint(c Colour, text string) string {
 	return string(c) + text + resetColour
 }
 
-// A Reader is a reader whose Read returns when the context ends, because a read from a
-// terminal or pipe cannot be interrupted. The goroutine that still waits for In then ends
-// with the process.
+// A Reader reads from In, and its Read returns an error when Ctx ends. Ctrl-C could
+// otherwise not end a command that waits for input, because a read from a terminal or pipe
+// cannot be interrupted.
 type Reader struct {
 	Ctx context.Context
 	In  io.Reader
 }
 
+// Read reads in a goroutine of its own. After the end of Ctx, the goroutine waits for In
+// until the process ends, so the caller must not use p any more.
 func (r Reader) Read(p []byte) (int, error) {
 	type answer struct {
 		n   int
@@ -224,28 +229,29 @@ func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, 
 
 func (e usageError) Unwrap() error { return e.error }
 
-// ErrFindings ends a command with the exit code for findings. It has no line of its own,
-// because the output already has the findings.
+// ErrFindings is the error of a command that worked and found something that needs action,
+// as doctor and vet do. It has the exit code for findings. It is not printed, because the
+// output already has the findings.
 var ErrFindings = errors.New("findings")
 
-// An interruption is the end of a command by Ctrl-C or SIGTERM. changed says which changes
-// the command has made until then.
+// An interruption is the error of a command that Ctrl-C or SIGTERM has ended. Its text is
+// "interrupted" with changed.
 type interruption struct {
 	error
-	changed string
+	changed string // the changes that the command has made, for example "nothing was changed"
 }
 
 func (i interruption) Error() string { return "interrupted; " + i.changed }
 func (i interruption) Unwrap() error { return i.error }
 
-// An ending is an error of a command that usually ends because its context ends, such as
-// serve.
+// An ending is an error by which a command such as serve fails while it ends. Ctrl-C or
+// SIGTERM is the usual end of such a command, so the error is not an interruption.
 type ending struct{ error }
 
 func (e ending) Unwrap() error { return e.error }
 
-// Ended marks err so that [Interrupted] does not turn it into an interruption. Commands
-// such as serve call it, because their usual end is SIGTERM.
+// Ended marks err so that [Interrupted] returns it as it is, and the exit code is 1. Commands
+// such as serve call it, because their usual end is SIGTERM. It returns nil if err is nil.
 func Ended(err error) error {
 	if err == nil {
 		return nil
@@ -253,19 +259,24 @@ func Ended(err error) error {
 	return ending{err}
 }
 
-// Interrupted returns err or, if ctx has ended, an error that says which changes the
-// command has made until then. It returns err if err already says so, or if err has an
-// exit code of its own, such as that of a mistake in the command line.
+// Interrupted returns the error with which a command ends. If ctx has ended, the command was
+// interrupted, and the error has the text changed, for example "2 of 5 workers were
+// released", in place of the text of err. Otherwise, and for errors that keep their own
+// text, it returns err.
 func Interrupted(ctx context.Context, err error, changed string) error {
-	var known interruption
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	// A mistake in the command line, findings, and an error that an earlier call of
+	// Interrupted has returned have another exit code.
 	var ended ending
-	if err == nil || ctx.Err() == nil || ExitCode(err) != exitFailed || errors.As(err, &known) || errors.As(err, &ended) {
+	if ExitCode(err) != exitFailed || errors.As(err, &ended) {
 		return err
 	}
 	return interruption{err, changed}
 }
 
-// ExitCode returns the exit code for an error of a command.
+// ExitCode returns the exit code for an error of a command. err must not be nil.
 func ExitCode(err error) int {
 	var usage usageError
 	var interrupted interruption

@@ -11,44 +11,47 @@ import (
 )
 
 // A place is a variable, parameter, result or field in which a program keeps a number, or
-// the value of an expression. It is identified by its declaration or position, because a
-// package and its test variant have different objects for the same declaration. The kind
-// distinguishes the variables of the clauses of a type switch, which have one position.
-// The keys of a model are one place without a position.
+// the value of an expression. All keys of a model are one place too, see [model.keys].
+//
+// A variable is identified by its position and name instead of its types.Var, because a
+// package and its test variant have different objects for the same declaration.
 type place struct {
-	pos  token.Pos
+	pos  token.Pos // zero for the keys of a model
 	name string
-	kind types.BasicKind
+	kind types.BasicKind // distinguishes the variables of a type switch, which have one position in all clauses
 }
 
-// anyID is the place of all values of type types.ID, because the type shows that they are
-// keys.
+// anyID is the place of all values of type types.ID. Their type shows that they are keys,
+// but not of which model.
 var anyID = place{name: "types.ID"}
 
-// placeOf returns the place of a variable or field.
+// placeOf returns the place of a variable, parameter, result or field.
 func placeOf(v *types.Var) place {
-	v = v.Origin()
+	v = v.Origin() // the same in each instance of a generic type or function
 	return place{v.Pos(), v.Name(), basicKind(v.Type())}
 }
 
-// valueAt returns the place of the value of an expression. It is the end, because the
-// calls of a chain begin at the same position.
+// valueAt returns the place of the value of an expression, for example of a call. The place
+// is at the end of the expression, because the calls of a chain such as
+// c.Query("id").Int() begin at the same position.
 func valueAt(e ast.Expr) place { return place{pos: e.End(), name: "value"} }
 
-// A value is an expression that is assigned to a place, in the package that has it. The
-// result is the index of the result if the expression is a call with several results.
+// A value is an expression whose value goes to a place.
 type value struct {
-	pkg    *analysis.Pass
+	pkg    *analysis.Pass // the package that contains the expression
 	expr   ast.Expr
-	result int
-	query  bool // whether the place is the keys of a model, of which a query looks for one
+	result int // if the expression is a call with several results, the index of the result
+
+	// query reports that a query looks for a row by this value, or that the value is
+	// converted to a types.ID. Other values are assigned to the place.
+	query bool
 }
 
-// flows records the assignments of the packages, which assignments, declarations, calls,
-// return statements, composite literals and range statements make. It looks at each
-// assignment alone, not at the order in which they happen.
+// flows records how numbers go from place to place, by assignments, declarations, calls,
+// return statements, composite literals and range statements. It ignores the order in which
+// the program executes them.
 type flows struct {
-	values map[place][]value
+	values map[place][]value // the values that go to a place
 	next   map[place][]place // the places to which a number goes
 	before map[place][]place // the places from which a number comes
 
@@ -60,7 +63,7 @@ func newFlows() flows {
 	return flows{map[place][]value{}, map[place][]place{}, map[place][]place{}, map[place]bool{}}
 }
 
-// assign records that a value is assigned to a place.
+// assign records that a value is assigned to a place, which has the type t.
 func (p *program) assign(to place, t types.Type, v value) {
 	p.values[to] = append(p.values[to], v)
 	if !holdsNumber(t) {
@@ -69,12 +72,13 @@ func (p *program) assign(to place, t types.Type, v value) {
 	for _, from := range p.places(v) {
 		p.connect(from, to)
 	}
-	if isID(element(t)) {
+	if isID(element(t)) { // a number that is assigned to a types.ID becomes a key
 		p.connect(to, anyID)
 	}
 }
 
-// connect records that a number goes from a place to another.
+// connect records that numbers go from one place to another. It ignores an assignment of a
+// place to itself.
 func (p *program) connect(from, to place) {
 	if from != to {
 		p.next[from] = append(p.next[from], to)
@@ -85,7 +89,7 @@ func (p *program) connect(from, to place) {
 // holdsNumber reports whether a value of the type is a number, or holds numbers of one
 // type, as []int and map[string]int do.
 func holdsNumber(t types.Type) bool {
-	for range maxDepth {
+	for range maxDepth { // a type such as type Tree []Tree would never end
 		switch u := t.Underlying().(type) {
 		case *types.Basic:
 			return u.Info()&types.IsNumeric != 0
@@ -112,24 +116,26 @@ func (p *program) assignTo(to ast.Expr, v value) {
 		return // the blank identifier
 	}
 	for _, at := range p.places(value{pkg: v.pkg, expr: to}) {
-		if at != anyID {
+		if at != anyID { // places adds anyID for a types.ID, but the value goes to a single variable
 			p.assign(at, t, v)
 		}
 	}
 }
 
-// places returns the places from which an expression takes its value. Computed values,
-// such as a+b, come from no place.
+// places returns the places from which an expression takes its value, for example the
+// variable id for int64(id), and also anyID if the type of the expression is types.ID. It
+// returns no place for a computed value such as a+b.
 func (p *program) places(v value) []place {
 	info := v.pkg.TypesInfo
 	if t := info.TypeOf(v.expr); t != nil && isID(t) {
-		return append(p.parts(v), anyID)
+		return append(p.placesBySyntax(v), anyID)
 	}
-	return p.parts(v)
+	return p.placesBySyntax(v)
 }
 
-// parts is places without regard to the type of the expression.
-func (p *program) parts(v value) []place {
+// placesBySyntax returns the places from which an expression takes its value, without anyID.
+// For x[i] it returns the places of x, because all elements of a list count as one place.
+func (p *program) placesBySyntax(v value) []place {
 	info := v.pkg.TypesInfo
 	switch e := v.expr.(type) {
 	case *ast.ParenExpr:
@@ -149,28 +155,30 @@ func (p *program) parts(v value) []place {
 			return []place{placeOf(variable)}
 		}
 	case *ast.SelectorExpr:
-		return p.selected(info, e)
-	case *ast.TypeAssertExpr:
+		return p.placesOfSelector(info, e)
+	case *ast.TypeAssertExpr: // x of type any can have any origin, so x.(float64) is an origin itself
 		return []place{valueAt(e)}
 	case *ast.CompositeLit:
-		return p.elements(v, e)
+		return p.placesOfElements(v, e)
 	case *ast.CallExpr:
-		return p.called(v, e)
+		return p.placesOfCall(v, e)
 	}
 	return nil
 }
 
-// with returns another expression of the same package.
+// with returns the value of e, another expression of the same package as v.
 func (v value) with(e ast.Expr) value { return value{pkg: v.pkg, expr: e} }
 
-// selected returns the place of a field or of a variable of a package. The key of a model
-// is often the field of an embedded struct, such as gorm.Model, that other structs embed
-// too, so this field alone is no place.
-func (p *program) selected(info *types.Info, e *ast.SelectorExpr) []place {
+// placesOfSelector returns the place of a field, as in order.Count, or of the variable of a
+// package. For the key of a model, as in order.ID or order.Model.ID, it returns the place of
+// the keys of Order. The field itself would not do: it can be the ID of gorm.Model, which
+// other structs embed too.
+func (p *program) placesOfSelector(info *types.Info, e *ast.SelectorExpr) []place {
 	variable, ok := info.ObjectOf(e.Sel).(*types.Var)
 	if !ok {
 		return nil
 	}
+	// Go from order.Model.ID to order.Model and to order, until this is a model with the key.
 	for x := ast.Expr(e); ; {
 		selector, ok := ast.Unparen(x).(*ast.SelectorExpr)
 		if !ok || info.Selections[selector] == nil {
@@ -181,14 +189,15 @@ func (p *program) selected(info *types.Info, e *ast.SelectorExpr) []place {
 		}
 		x = selector.X
 	}
-	if p.shared[placeOf(variable)] {
+	if p.shared[placeOf(variable)] { // the ID of gorm.Model in a struct whose key gormflake does not fill
 		return nil
 	}
 	return []place{placeOf(variable)}
 }
 
-// elements returns the places of the elements of a slice, array or map of numbers.
-func (p *program) elements(v value, lit *ast.CompositeLit) (all []place) {
+// placesOfElements returns the places of the elements of the literal of a slice, array or map
+// of numbers, such as []uint{a, b}. For other literals it returns no place.
+func (p *program) placesOfElements(v value, lit *ast.CompositeLit) (all []place) {
 	if !holdsNumber(v.pkg.TypesInfo.TypeOf(lit)) {
 		return nil
 	}
@@ -201,13 +210,14 @@ func (p *program) elements(v value, lit *ast.CompositeLit) (all []place) {
 	return all
 }
 
-// called returns the places from which the result of a call or conversion comes. It records
-// the result of the function, which all callers share, in p.results.
-func (p *program) called(v value, call *ast.CallExpr) (all []place) {
-	if conversionType(v.pkg, call) != nil {
+// placesOfCall returns the places from which the result of a call or conversion comes, which
+// is the result with the index v.result. It also adds the place of this result to p.results,
+// because all callers of the function share the place.
+func (p *program) placesOfCall(v value, call *ast.CallExpr) (all []place) {
+	if conversionType(v.pkg, call) != nil { // int64(id) has the places of id
 		return p.places(v.with(call.Args[0]))
 	}
-	if keepsArguments(v.pkg.TypesInfo, call) {
+	if returnsArguments(v.pkg.TypesInfo, call) {
 		for _, arg := range call.Args {
 			all = append(all, p.places(v.with(arg))...)
 		}
@@ -217,10 +227,11 @@ func (p *program) called(v value, call *ast.CallExpr) (all []place) {
 	if f == nil {
 		return nil
 	}
+	// id.Int64() of a types.ID has the places of id.
 	if method, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && f.Name() == "Int64" && isID(v.pkg.TypesInfo.TypeOf(method.X)) {
 		return p.places(v.with(method.X))
 	}
-	if v.result == 0 {
+	if v.result == 0 { // a rule such as parsewidth asks whether the value of this one call becomes a key
 		all = append(all, valueAt(call))
 	}
 	results := f.Origin().Signature().Results()
@@ -228,7 +239,7 @@ func (p *program) called(v value, call *ast.CallExpr) (all []place) {
 		return all
 	}
 	result := placeOf(results.At(v.result))
-	for _, i := range p.returned[result] {
+	for _, i := range p.returned[result] { // the arguments of this call that the function returns as they are
 		if i < len(call.Args) {
 			all = append(all, p.places(v.with(call.Args[i]))...)
 		}
@@ -237,8 +248,9 @@ func (p *program) called(v value, call *ast.CallExpr) (all []place) {
 	return append(all, result)
 }
 
-// keepsArguments reports whether a call returns its arguments, as append, min and max do.
-func keepsArguments(info *types.Info, call *ast.CallExpr) bool {
+// returnsArguments reports whether a call is of append, min or max, whose result consists of
+// the arguments.
+func returnsArguments(info *types.Info, call *ast.CallExpr) bool {
 	name, ok := ast.Unparen(call.Fun).(*ast.Ident)
 	if !ok {
 		return false
@@ -249,7 +261,7 @@ func keepsArguments(info *types.Info, call *ast.CallExpr) bool {
 	return name.Name == "append" || name.Name == "min" || name.Name == "max"
 }
 
-// record records the assignments of a package.
+// record records how numbers go from place to place in the syntax of a package.
 func (p *program) record(pkg *analysis.Pass, in *inspector.Inspector) {
 	for cursor := range in.Root().Preorder((*ast.AssignStmt)(nil), (*ast.ValueSpec)(nil), (*ast.RangeStmt)(nil),
 		(*ast.ReturnStmt)(nil), (*ast.CompositeLit)(nil), (*ast.CallExpr)(nil)) {
@@ -262,7 +274,7 @@ func (p *program) record(pkg *analysis.Pass, in *inspector.Inspector) {
 				names = append(names, name)
 			}
 			p.recordAssignment(pkg, names, node.Values)
-		case *ast.RangeStmt:
+		case *ast.RangeStmt: // of the two variables, only the second one has an element of node.X
 			if node.Value != nil {
 				p.assignTo(node.Value, value{pkg: pkg, expr: node.X})
 			}
@@ -276,24 +288,28 @@ func (p *program) record(pkg *analysis.Pass, in *inspector.Inspector) {
 	}
 }
 
-// recordAssignment records an assignment of values, or of the results of one call.
-func (p *program) recordAssignment(pkg *analysis.Pass, to, from []ast.Expr) {
-	for i := range to {
+// recordAssignment records that the expressions on the right are assigned to the variables
+// on the left. These are pairs, as in a, b = x, y, or the results of one call, as in
+// n, err = f(). A declaration without values has nothing on the right.
+func (p *program) recordAssignment(pkg *analysis.Pass, left, right []ast.Expr) {
+	for i := range left {
 		switch {
-		case len(from) == len(to):
-			p.assignTo(to[i], value{pkg: pkg, expr: from[i]})
-		case len(from) == 1:
-			p.assignTo(to[i], value{pkg: pkg, expr: from[0], result: i})
+		case len(right) == len(left):
+			p.assignTo(left[i], value{pkg: pkg, expr: right[i]})
+		case len(right) == 1:
+			p.assignTo(left[i], value{pkg: pkg, expr: right[0], result: i})
 		}
 	}
 }
 
-// recordReturn records that a return statement assigns to the results of its function.
+// recordReturn records that a return statement assigns its values to the results of the
+// function that contains it. cursor is the position of the statement in the syntax.
 func (p *program) recordReturn(pkg *analysis.Pass, cursor inspector.Cursor, node *ast.ReturnStmt) {
+	// The body runs for the innermost function only.
 	for enclosing := range cursor.Enclosing((*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)) {
 		decl, ok := enclosing.Node().(*ast.FuncDecl)
 		if !ok {
-			return // a call of a function value is not followed
+			return // a function literal, whose calls cannot be found by a name
 		}
 		f, ok := pkg.TypesInfo.Defs[decl.Name].(*types.Func)
 		if !ok {
@@ -305,10 +321,10 @@ func (p *program) recordReturn(pkg *analysis.Pass, cursor inspector.Cursor, node
 			switch {
 			case len(node.Results) == results.Len():
 				v.expr, v.result = node.Results[i], 0
-			case len(node.Results) == 1:
+			case len(node.Results) == 1: // as in return f(), where f has several results
 				v.expr = node.Results[0]
 			default:
-				return // the results have names
+				return // a return without values, whose results are variables that were assigned before
 			}
 			p.recordResult(f, results.At(i), v)
 		}
@@ -316,9 +332,11 @@ func (p *program) recordReturn(pkg *analysis.Pass, cursor inspector.Cursor, node
 	}
 }
 
-// recordResult records that a function returns a value as a result. A parameter
-// that it returns goes to the result of each call alone, by [program.called], because
-// other callers have other arguments.
+// recordResult records that the function f returns a value as the result. If the value is a
+// parameter of f, as in func either(a, b uint) uint { return a }, recordResult only notes
+// its index in p.returned. It does not connect the parameter with the result, because all
+// callers share both, so an argument of one call would seem to reach the results of the
+// others. [program.placesOfCall] looks up the argument of each call instead.
 func (p *program) recordResult(f *types.Func, result *types.Var, v value) {
 	to := placeOf(result)
 	p.values[to] = append(p.values[to], v)
@@ -337,7 +355,7 @@ func (p *program) recordResult(f *types.Func, result *types.Var, v value) {
 	}
 }
 
-// paramIndex returns the index of the parameter that is a place, or -1.
+// paramIndex returns the index of the parameter of f whose place is at, or -1.
 func paramIndex(f *types.Func, at place) int {
 	params := f.Signature().Params()
 	for i := range params.Len() {
@@ -348,7 +366,9 @@ func paramIndex(f *types.Func, at place) int {
 	return -1
 }
 
-// recordFields records that a composite literal assigns to the fields of a struct.
+// recordFields records that the literal of a struct, such as Line{OrderID: id}, assigns
+// values to its fields. In the literal of a model, the value of the key is assigned to the
+// keys of the model instead of the field.
 func (p *program) recordFields(pkg *analysis.Pass, lit *ast.CompositeLit) {
 	m, isModel := p.modelOf(pkg.TypesInfo.TypeOf(lit))
 	if isModel {
@@ -357,14 +377,17 @@ func (p *program) recordFields(pkg *analysis.Pass, lit *ast.CompositeLit) {
 		}
 	}
 	for field, e := range fieldValues(pkg.TypesInfo, lit) {
-		if !p.shared[placeOf(field)] && (!isModel || field.Origin() != m.key.Origin()) {
+		isKey := isModel && field.Origin() == m.key.Origin()
+		// A shared field is the ID in a literal of gorm.Model itself. Which model it belongs
+		// to is not known here, but only where the model's literal contains this one.
+		if !isKey && !p.shared[placeOf(field)] {
 			p.assign(placeOf(field), field.Type(), value{pkg: pkg, expr: e})
 		}
 	}
 }
 
-// fieldValues yields the fields that the composite literal of a struct sets, with their
-// values. Other literals have no fields.
+// fieldValues yields the fields that the literal of a struct sets, with their values. For
+// literals of other types it yields nothing.
 func fieldValues(info *types.Info, lit *ast.CompositeLit) iter.Seq2[*types.Var, ast.Expr] {
 	return func(yield func(*types.Var, ast.Expr) bool) {
 		s, ok := derefType(info.TypeOf(lit)).Underlying().(*types.Struct)
@@ -373,7 +396,7 @@ func fieldValues(info *types.Info, lit *ast.CompositeLit) iter.Seq2[*types.Var, 
 		}
 		for i, e := range lit.Elts {
 			var field *types.Var
-			if pair, ok := e.(*ast.KeyValueExpr); !ok {
+			if pair, ok := e.(*ast.KeyValueExpr); !ok { // a literal without the names of fields
 				field = s.Field(i)
 			} else if name, ok := pair.Key.(*ast.Ident); ok {
 				field, _ = info.ObjectOf(name).(*types.Var)
@@ -386,8 +409,9 @@ func fieldValues(info *types.Info, lit *ast.CompositeLit) iter.Seq2[*types.Var, 
 	}
 }
 
-// keyOfLiteral returns the value of a key in a composite literal, also if it is in the
-// literal of an embedded struct, or nil.
+// keyOfLiteral returns the value of the field key in a literal, or nil if the literal does
+// not set the field. It also finds the value in the literal of an embedded struct, as in
+// Order{Model: gorm.Model{ID: 1}}.
 func keyOfLiteral(info *types.Info, lit *ast.CompositeLit, key *types.Var) ast.Expr {
 	for field, e := range fieldValues(info, lit) {
 		if field.Origin() == key.Origin() {
@@ -402,8 +426,8 @@ func keyOfLiteral(info *types.Info, lit *ast.CompositeLit, key *types.Var) ast.E
 	return nil
 }
 
-// recordArguments records that a call assigns to the parameters of the function. A
-// conversion to a types.ID makes a key of its argument.
+// recordArguments records that a call assigns its arguments to the parameters of the
+// function. If the call is a conversion to a types.ID, its argument becomes a key.
 func (p *program) recordArguments(pkg *analysis.Pass, call *ast.CallExpr) {
 	if to := conversionType(pkg, call); to != nil {
 		if isID(to) {
@@ -418,14 +442,15 @@ func (p *program) recordArguments(pkg *analysis.Pass, call *ast.CallExpr) {
 	params := f.Origin().Signature().Params()
 	for i, arg := range call.Args {
 		if _, several := pkg.TypesInfo.TypeOf(arg).(*types.Tuple); several || params.Len() == 0 {
-			return // the arguments are the results of another call
+			return // the arguments are the results of another call, as in f(g()), or the receiver, as in User.String(u)
 		}
-		param := params.At(min(i, params.Len()-1))
+		param := params.At(min(i, params.Len()-1)) // the last parameter may be variadic
 		p.assign(placeOf(param), param.Type(), value{pkg: pkg, expr: arg})
 	}
 }
 
-// use records that a value is used as the keys of a place.
+// use records that a value is used as one of the keys, by a query or by a conversion to a
+// types.ID. It does not count as an assignment of the key to a row.
 func (p *program) use(v value, keys place) {
 	v.query = true
 	p.values[keys] = append(p.values[keys], v)
@@ -434,8 +459,8 @@ func (p *program) use(v value, keys place) {
 	}
 }
 
-// reach returns the places that can be reached from the places in start, each with the
-// first of these that reaches it.
+// reach returns the places that can be reached from the places in start over the edges. The
+// value of each is the first place in start that reaches it.
 func reach(edges map[place][]place, start []place) map[place]place {
 	reached := map[place]place{}
 	for _, s := range start {
@@ -454,7 +479,7 @@ func reach(edges map[place][]place, start []place) map[place]place {
 	return reached
 }
 
-// derefType returns the type to which a pointer points, or t.
+// derefType returns the type to which t points, or t if it is not a pointer.
 func derefType(t types.Type) types.Type {
 	if pointer, ok := t.Underlying().(*types.Pointer); ok {
 		return pointer.Elem()

@@ -9,7 +9,8 @@ import (
 )
 
 // findImplementations connects the methods of interfaces that the packages call with the
-// methods that implement them, so that numbers are followed between them.
+// methods that implement them. If a program calls Find(id) of an interface, the number is
+// then followed to the parameter id of each type's method Find.
 func (p *program) findImplementations(packages []*analysis.Pass) {
 	methods := map[string][]*types.Func{} // the methods that the packages declare, by name
 	for _, pkg := range packages {
@@ -19,7 +20,7 @@ func (p *program) findImplementations(packages []*analysis.Pass) {
 			}
 		}
 	}
-	done := map[*types.Func]bool{}
+	done := map[*types.Func]bool{} // the called methods and functions that have been connected
 	for _, pkg := range packages {
 		for call := range inspector.All[*ast.CallExpr](inspectorOf(pkg)) {
 			called := callee(pkg, call)
@@ -32,8 +33,9 @@ func (p *program) findImplementations(packages []*analysis.Pass) {
 	}
 }
 
-// connectImplementations connects a method of an interface with the methods that implement
-// it. It returns at once if called is not such a method.
+// connectImplementations connects the method of an interface, which a program calls, with
+// the methods that implement it. methods are all methods of this name. It returns at once if
+// called is a function, or a method of another type than an interface.
 func (p *program) connectImplementations(called *types.Func, methods []*types.Func) {
 	recv := called.Signature().Recv()
 	if recv == nil {
@@ -45,13 +47,15 @@ func (p *program) connectImplementations(called *types.Func, methods []*types.Fu
 	}
 	for _, f := range methods {
 		if types.Implements(f.Signature().Recv().Type(), i) {
+			// Arguments go from the call to the implementation, and results go back.
 			p.connectTuples(called.Signature().Params(), f.Signature().Params())
 			p.connectTuples(f.Signature().Results(), called.Signature().Results())
 		}
 	}
 }
 
-// connectTuples connects the parameters or results of two methods.
+// connectTuples records that the numbers among the parameters, or results, of one method go
+// to the corresponding ones of another method.
 func (p *program) connectTuples(from, to *types.Tuple) {
 	for i := range min(from.Len(), to.Len()) {
 		if holdsNumber(from.At(i).Type()) {

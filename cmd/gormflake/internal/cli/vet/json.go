@@ -14,7 +14,8 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// jsonMap reports IDs in JSON that is decoded without types.
+// jsonMap reports assertions such as m["user_id"].(float64), which read an ID from JSON that
+// was decoded into a map. A float64 keeps only 53 bits of a number.
 var jsonMap = rule("jsonmap", "report IDs that are taken out of a map of JSON as a float64", func(pass *analysis.Pass, in *inspector.Inspector) {
 	for assert := range inspector.All[*ast.TypeAssertExpr](in) {
 		index, ok := ast.Unparen(assert.X).(*ast.IndexExpr)
@@ -28,7 +29,7 @@ var jsonMap = rule("jsonmap", "report IDs that are taken out of a map of JSON as
 	}
 })
 
-// idName matches the names of JSON fields that hold IDs.
+// idName matches the names of JSON fields that hold IDs, such as id, user_id and userId.
 var idName = regexp.MustCompile(`^(id|ID)$|(_id|Id|ID)$`)
 
 // importsGormflake reports whether the package imports gormflake. In other packages, an
@@ -37,8 +38,8 @@ func importsGormflake(pkg *types.Package) bool {
 	return slices.ContainsFunc(pkg.Imports(), func(p *types.Package) bool { return p.Path() == module || p.Path() == idTypes })
 }
 
-// jsonString reports the option "string" of encoding/json on IDs, which only other
-// integers need.
+// jsonString reports fields of type types.ID with the option "string" of encoding/json, as in
+// json:"id,string". An ID is a string in JSON without this option.
 var jsonString = rule("jsonstring", `report fields of IDs with the option ",string" of encoding/json`, func(pass *analysis.Pass, in *inspector.Inspector) {
 	for f := range inspector.All[*ast.Field](in) {
 		if f.Tag == nil || !isID(element(pass.TypesInfo.TypeOf(f.Type))) {
@@ -51,21 +52,23 @@ var jsonString = rule("jsonstring", `report fields of IDs with the option ",stri
 	}
 })
 
-// jsonFloat reports numbers of JSON without types that become keys as a float64.
+// jsonFloat reports values of type any that become keys after they were read as a float64, by
+// an assertion or in a type switch. In JSON that is decoded without types, each number is a
+// float64, which keeps only 53 bits.
 var jsonFloat = rule("jsonfloat", "report keys that are taken out of JSON as a float64", func(pass *analysis.Pass, in *inspector.Inspector) {
 	p := programOf(pass)
 	report := func(at ast.Node, keys place) {
-		pass.Reportf(at.Pos(), "%s as a float64 keeps 53 bits, which are enough for JSSafeLayout alone: decode the JSON into a struct, or by Decoder.UseNumber", p.name(keys))
+		pass.Reportf(at.Pos(), "%s as a float64 keeps 53 bits, which are enough for JSSafeLayout alone: decode the JSON into a struct, or by Decoder.UseNumber", p.describe(keys))
 	}
 	for node := range in.PreorderSeq((*ast.TypeAssertExpr)(nil), (*ast.CaseClause)(nil)) {
 		switch node := node.(type) {
-		case *ast.TypeAssertExpr:
+		case *ast.TypeAssertExpr: // value.(float64)
 			if node.Type != nil && basicKind(pass.TypesInfo.TypeOf(node.Type)) == types.Float64 {
 				if keys, ok := p.intoKey[valueAt(node)]; ok {
 					report(node, keys)
 				}
 			}
-		case *ast.CaseClause:
+		case *ast.CaseClause: // case float64 in switch v := value.(type), which declares v implicitly
 			variable, ok := pass.TypesInfo.Implicits[node].(*types.Var)
 			if !ok || basicKind(variable.Type()) != types.Float64 {
 				continue
@@ -77,7 +80,8 @@ var jsonFloat = rule("jsonfloat", "report keys that are taken out of JSON as a f
 	}
 })
 
-// request reports fields of requests that become keys and cannot read every key.
+// request reports fields of structs into which requests are decoded, if the field becomes a
+// key and cannot read every key.
 var request = rule("request", "report fields of requests that become keys, but cannot read them", func(pass *analysis.Pass, in *inspector.Inspector) {
 	p := programOf(pass)
 	for cursor := range in.Root().Preorder((*ast.Field)(nil)) {
@@ -94,26 +98,31 @@ var request = rule("request", "report fields of requests that become keys, but c
 	}
 })
 
-// reportRequest reports a field that reads a key from JSON or from a form. A types.ID is
-// a string in JSON, which no integer reads. In a form both are the same digits.
+// reportRequest reports a field of a struct if it reads a key from JSON or from a form, and
+// its type is an integer that is too narrow or cannot read the JSON of a types.ID. This JSON is
+// a string such as "1", which an integer reads only with the option "string". In a form, both
+// are the same digits. tag is the tag of the field.
 func (p *program) reportRequest(pass *analysis.Pass, f *types.Var, tag reflect.StructTag) {
 	keys, ok := p.intoKey[placeOf(f)]
 	if !ok || basicKind(element(f.Type())) == types.Invalid || isID(element(f.Type())) {
 		return
 	}
-	name, options, isJSON := strings.Cut(tag.Get("json"), ",")
-	reads := name != "" && name != "-" || isJSON || tag.Get("form") != "" || tag.Get("uri") != ""
-	_, intoID := p.intoID[placeOf(f)]
+	name, options, hasOptions := strings.Cut(tag.Get("json"), ",") // json:",omitempty" has options without a name
+	hasName := name != "" && name != "-"
+	isDecoded := hasName || hasOptions || tag.Get("form") != "" || tag.Get("uri") != ""
+	_, intoID := p.intoID[placeOf(f)] // whether the key is a types.ID
 	switch {
-	case !reads:
+	case !isDecoded: // is not a field of a request
 	case isNarrow(pass, element(f.Type())):
-		pass.Reportf(f.Pos(), "%s is read from a request as %s, which has too few digits for %s: use 64 bits, or the type of the key", f.Name(), f.Type(), p.name(keys))
-	case intoID && name != "" && name != "-" && !slices.Contains(strings.Split(options, ","), "string"):
-		pass.Reportf(f.Pos(), `%s becomes %s and is %s: JSON sends the key as the string "1", which this type cannot read: use types.ID`, f.Name(), p.name(keys), f.Type())
+		pass.Reportf(f.Pos(), "%s is read from a request as %s, which has too few digits for %s: use 64 bits, or the type of the key", f.Name(), f.Type(), p.describe(keys))
+	case intoID && hasName && !slices.Contains(strings.Split(options, ","), "string"):
+		pass.Reportf(f.Pos(), `%s becomes %s and is %s: JSON sends the key as the string "1", which this type cannot read: use types.ID`, f.Name(), p.describe(keys), f.Type())
 	}
 }
 
-// claim reports fields of tokens and sessions that hold keys of type types.ID.
+// claim reports fields of tokens and sessions that hold keys of type types.ID. During a
+// deployment, programs of the old version still read a number there, and reject the string
+// that a types.ID is in JSON.
 var claim = rule("claim", "report fields of tokens and sessions that hold a types.ID, which old programs read", func(pass *analysis.Pass, in *inspector.Inspector) {
 	for spec := range inspector.All[*ast.TypeSpec](in) {
 		named, ok := pass.TypesInfo.Defs[spec.Name].(*types.TypeName)
@@ -130,11 +139,12 @@ var claim = rule("claim", "report fields of tokens and sessions that hold a type
 	}
 })
 
-// claimsName matches the names of structs that are kept in tokens or sessions.
+// claimsName matches the names of structs that are kept in tokens or sessions, such as
+// UserClaims, Session, TokenPayload and jwtData.
 var claimsName = regexp.MustCompile(`(?i)(claims?|session|token|jwt)(data|info|payload)?$`)
 
 // isClaims reports whether a struct is kept in tokens or sessions, by its name or because
-// it embeds the claims of a library.
+// it embeds the claims of a library, such as jwt.RegisteredClaims.
 func isClaims(name string, s *types.Struct) bool {
 	if claimsName.MatchString(name) {
 		return true
@@ -147,14 +157,15 @@ func isClaims(name string, s *types.Struct) bool {
 	return false
 }
 
-// reportClaim reports a field of a token or session that holds the key of a tagged model.
+// reportClaim reports a field of a token or session if it has the type types.ID and keys are
+// assigned to it. tag is the tag of the field.
 func (p *program) reportClaim(pass *analysis.Pass, f *types.Var, tag reflect.StructTag) {
 	keys, ok := p.fromID[placeOf(f)]
 	if !ok || !f.Exported() || tag.Get("json") == "-" {
 		return
 	}
 	if isID(element(f.Type())) {
-		pass.Reportf(f.Pos(), `%s puts %s into tokens as the string "1", where old programs read the number 1 and answer 401: keep the number, id.Int64(), while old programs run, or use another name for the token`, f.Name(), p.name(keys))
+		pass.Reportf(f.Pos(), `%s puts %s into tokens as the string "1", where old programs read the number 1 and answer 401: keep the number, id.Int64(), while old programs run, or use another name for the token`, f.Name(), p.describe(keys))
 	}
 }
 

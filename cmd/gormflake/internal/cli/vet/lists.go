@@ -8,44 +8,47 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// list reports lists of models that cannot be followed, because the other rules then do
-// not know the models. A package alone may take its list from another package.
+// list reports calls of gormflake.WithModels whose models cannot be found, because the other
+// rules then do not check the keys of these models. It needs all packages of the program,
+// because the list can come from another package than the call.
 var list = rule("list", "report calls of WithModels whose models cannot be found", func(pass *analysis.Pass, in *inspector.Inspector) {
 	p := programOf(pass)
 	for call := range inspector.All[*ast.CallExpr](in) {
-		if p.complete && len(call.Args) > 0 && isFunc(callee(pass, call), module, "WithModels") && !p.find(pass, call) {
+		if p.complete && len(call.Args) > 0 && isFunc(callee(pass, call), module, "WithModels") && !p.findListed(pass, call) {
 			pass.Reportf(call.Pos(), "the models of this list cannot be found, so that vet does not check their keys: assign the list in these packages, as a slice of models")
 		}
 	}
 })
 
-// findLists adds the models that a package gives to gormflake.WithModels.
+// findLists adds the models that a package passes to gormflake.WithModels to p.listed.
 func (p *program) findLists(pkg *analysis.Pass) {
 	for call := range inspector.All[*ast.CallExpr](inspectorOf(pkg)) {
 		if isFunc(callee(pkg, call), module, "WithModels") {
-			p.find(pkg, call)
+			p.findListed(pkg, call)
 		}
 	}
 }
 
-// find adds the models in the arguments of a call, and reports whether there are any.
-func (p *program) find(pkg *analysis.Pass, call *ast.CallExpr) bool {
-	f := finder{p, map[ast.Expr]bool{}, false}
+// findListed adds the models that a call of gormflake.WithModels has as arguments to
+// p.listed, and reports whether it found a model.
+func (p *program) findListed(pkg *analysis.Pass, call *ast.CallExpr) bool {
+	f := finder{program: p, seen: map[ast.Expr]bool{}}
 	for _, arg := range call.Args {
 		f.expr(value{pkg: pkg, expr: arg})
 	}
 	return f.found
 }
 
-// A finder finds the models of a list. It follows variables, parameters and results to
-// the values that the program assigns to them.
+// A finder finds the models of a list, which is often a variable of type []any. It follows
+// variables, parameters and results to the values that the program assigns to them.
 type finder struct {
 	program *program
-	seen    map[ast.Expr]bool
-	found   bool
+	seen    map[ast.Expr]bool // the expressions that it has followed, because assignments can form a cycle
+	found   bool              // whether it has found a model
 }
 
-// expr adds the models of an expression, which is a model or a slice of models.
+// expr adds the models of an expression, which is a model, such as &Order{}, or a list of
+// models, such as []any{&Order{}, &User{}} or a variable with this value.
 func (f *finder) expr(v value) {
 	e := ast.Unparen(v.expr)
 	if f.seen[e] {
@@ -74,7 +77,8 @@ func (f *finder) expr(v value) {
 	}
 }
 
-// namedStruct returns the struct that a pointer or slice has as its elements, or nil.
+// namedStruct returns the type Order for Order, *Order and []Order, if Order is a struct. It
+// returns nil for other types, such as []any.
 func namedStruct(t types.Type) *types.Named {
 	if t == nil {
 		return nil
@@ -89,9 +93,11 @@ func namedStruct(t types.Type) *types.Named {
 	return named
 }
 
-// call adds the models that a call returns. A function that no loaded package declares,
-// such as append or slices.Concat, is taken to return its arguments.
+// call adds the models that a call returns as the result with the index v.result. If no
+// loaded package declares the function, as for append and slices.Concat, it adds the models
+// of the arguments, because such a function usually returns its arguments.
 func (f *finder) call(v value, call *ast.CallExpr) {
+	// The values that a function returns are recorded if a loaded package declares it.
 	if called := callee(v.pkg, call); called != nil {
 		results := called.Origin().Signature().Results()
 		if v.result >= results.Len() {

@@ -13,8 +13,11 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// load loads packages and their tests from source, and their imports from compiled
-// files. It runs the go command in the folder, so that the module there counts.
+// load returns the packages that match the patterns, such as ./..., and their tests. It
+// reads the source of these packages. Of packages that they import, it only reads the types,
+// from compiled files. tags are build tags, with commas between them. load runs the go
+// command in the folder, so that the patterns are for the module there; "" is the current
+// folder. It returns an error if a package has one, for example if it does not compile.
 func load(ctx context.Context, folder, tags string, patterns []string) ([]*packages.Package, error) {
 	config := &packages.Config{
 		Context: ctx,
@@ -50,9 +53,9 @@ func load(ctx context.Context, folder, tags string, patterns []string) ([]*packa
 	return loaded, nil
 }
 
-// analyze runs the rules on packages that know of each other, and returns the findings. A
-// file can belong to a package and to the package's test variant; its findings are
-// returned once.
+// analyze runs the rules on the packages and returns the findings. It learns one program
+// from all packages, so that a rule knows the models of the other packages too. It returns a
+// finding once, even if the file belongs to a package and to the package's test variant.
 func analyze(loaded []*packages.Package) ([]finding, error) {
 	var found []finding
 	seen := map[finding]bool{}
@@ -60,9 +63,9 @@ func analyze(loaded []*packages.Package) ([]finding, error) {
 	p := learn(all)
 	p.complete = true
 	for _, base := range all {
-		base.ResultOf[keys] = p
+		base.ResultOf[keys] = p // where rules look for the program
 		for _, rule := range rules {
-			pass := *base
+			pass := *base // a copy for each rule, because the analyzer and Report differ
 			pass.Analyzer = rule
 			pass.Report = func(d analysis.Diagnostic) {
 				at := base.Fset.Position(d.Pos)
@@ -80,7 +83,8 @@ func analyze(loaded []*packages.Package) ([]finding, error) {
 	return found, nil
 }
 
-// passes returns a pass for each package but the main packages that go test writes.
+// passes returns an [analysis.Pass], the form in which an analyzer reads a package, for each
+// package except the main packages that go test generates. Their IDs end in ".test".
 func passes(loaded []*packages.Package) (all []*analysis.Pass) {
 	for _, pkg := range loaded {
 		if !strings.HasSuffix(pkg.ID, ".test") {
@@ -90,7 +94,8 @@ func passes(loaded []*packages.Package) (all []*analysis.Pass) {
 	return all
 }
 
-// passOf returns the part of a pass that is the same for all rules.
+// passOf returns the pass of a package. It lacks the fields Analyzer and Report, which are
+// different for each rule.
 func passOf(pkg *packages.Package) *analysis.Pass {
 	return &analysis.Pass{
 		Fset:       pkg.Fset,

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// plugin reports creates on a handle of GORM that gorm.Open has returned, unless the
-// program may have added the plugin to the handle. A test may let the database assign the
-// keys of listed models.
+// plugin reports calls such as Create for a model whose key the plugin would fill, on a
+// *gorm.DB that gorm.Open has returned and that has no plugin. The rows would get no key. It
+// leaves out listed models in tests, because there the database may assign their keys.
 var plugin = rule("plugin", "report creates of tagged models on a *gorm.DB without the plugin", func(pass *analysis.Pass, in *inspector.Inspector) {
 	for assign := range inspector.All[*ast.AssignStmt](in) {
 		variable, call := assignedCall(assign)
@@ -24,17 +24,19 @@ var plugin = rule("plugin", "report creates of tagged models on a *gorm.DB witho
 		}
 		for _, create := range createsOn(pass, in, pass.TypesInfo.Defs[variable]) {
 			m, ok := programOf(pass).modelOf(pass.TypesInfo.TypeOf(create.Args[0]))
-			if ok && (m.kind() == tagged || !isTest(value{pkg: pass, expr: create})) {
+			mayBeAssigned := m.kind() == listed && isTest(value{pkg: pass, expr: create})
+			if ok && !mayBeAssigned {
 				pass.Reportf(create.Pos(), "model %s has a %s key, and its *gorm.DB has no plugin: call gormflake.Open, or db.Use(gormflake.New(gen)), first", m.name, m.kind())
 			}
 		}
 	}
 })
 
-// createsOn returns the calls on a handle that create rows. The result is empty if other code
-// may have added the plugin. That is so if the handle is used in another way than to call
-// its methods, or if Use or Callback is called. db is nil if the handle is not a variable
-// of this package.
+// createsOn returns the calls that create rows on db, a variable of type *gorm.DB. The result
+// is empty if the plugin may have been added to db. This is so if Use or Callback is called, or
+// if db is used for anything but a method call, for example as an argument of gormflake.Open.
+// db is nil if the variable is declared elsewhere. The result is then empty too, because other
+// functions can add the plugin.
 func createsOn(pass *analysis.Pass, in *inspector.Inspector, db types.Object) (creates []*ast.CallExpr) {
 	for use := range in.Root().Preorder((*ast.Ident)(nil)) {
 		if db == nil || pass.TypesInfo.Uses[use.Node().(*ast.Ident)] != db {
@@ -44,6 +46,7 @@ func createsOn(pass *analysis.Pass, in *inspector.Inspector, db types.Object) (c
 		if method == "" {
 			return nil
 		}
+		// Go through the methods of a chain such as db.WithContext(ctx).Save(&order).
 		for ; method != ""; call, method = methodCall(call) {
 			switch method {
 			case "Use", "Callback":
@@ -56,43 +59,51 @@ func createsOn(pass *analysis.Pass, in *inspector.Inspector, db types.Object) (c
 	return creates
 }
 
-// methodCall returns the call of a method on the expression, and the name of the method.
-// The name is empty if the expression is used in another way, for example as an argument.
+// methodCall returns the call of a method on the expression of, and the name of the method.
+// For db in db.Create(&order), these are the whole call and Create. The name is empty if the
+// expression is used in another way, for example as an argument.
 func methodCall(of inspector.Cursor) (call inspector.Cursor, method string) {
 	selector := of.Parent()
+	// The expression has to be the x of a selector x.Method, and the selector the function of
+	// a call.
 	if of.ParentEdgeKind() != edge.SelectorExpr_X || selector.ParentEdgeKind() != edge.CallExpr_Fun {
 		return of, ""
 	}
 	return selector.Parent(), selector.Node().(*ast.SelectorExpr).Sel.Name
 }
 
-// foreignKey reports foreign keys that cannot hold the key of a model.
+// foreignKey reports fields that refer to the key of a model, and whose type or column is too
+// narrow for the model's Snowflake IDs.
 var foreignKey = rule("foreignkey", "report foreign keys too narrow for the key to which they refer", func(pass *analysis.Pass, in *inspector.Inspector) {
 	for spec := range inspector.All[*ast.TypeSpec](in) {
 		named, ok := pass.TypesInfo.Defs[spec.Name].(*types.TypeName)
-		if !ok || spec.TypeParams != nil {
+		if !ok || spec.TypeParams != nil { // a generic type has no relations yet
 			continue
 		}
 		p := programOf(pass)
 		m, _ := p.modelOf(named.Type())
 		for _, relation := range m.fields {
-			if owner, foreign, ok := p.foreignKey(m, relation); ok {
-				reportForeignKey(pass, spec, owner, foreign)
+			if parent, foreign, ok := p.foreignKeyOf(m, relation); ok {
+				reportForeignKey(pass, spec, parent, foreign)
 			}
 		}
 	}
 })
 
-// foreignKey returns the foreign key of a relation of m by GORM's rules, and the model to
-// whose key it refers, which is to. ok is false for a relation many2many, for a foreign
-// key of several columns, and unless gormflake fills the key of one of the two models.
-func (p *program) foreignKey(m model, relation field) (to model, foreign field, ok bool) {
+// foreignKeyOf returns the foreign key of a relation, by GORM's rules, and the parent, to
+// whose key it refers. The relation is a field of m such as Seller of type User, or Lines of
+// type []Line. The foreign key is a field of m or of the other model.
+//
+// ok is false if the field is not a relation, and if gormflake does not fill the key of the
+// parent. It is also false for a relation many2many, which has a table of its own, for a
+// foreign key of several columns, and if the relation refers to a column that is not the key.
+func (p *program) foreignKeyOf(m model, relation field) (parent model, foreign field, ok bool) {
 	other, filled := p.modelOf(relation.Type())
 	name, named := relation.setting("foreignKey")
 	if _, joined := relation.setting("many2many"); joined || strings.Contains(name, ",") {
-		return to, foreign, false
+		return parent, foreign, false
 	}
-	references, _ := relation.setting("references")
+	references, _ := relation.setting("references") // the field of the parent, which is the key by default
 	_, many := relation.Type().Underlying().(*types.Slice)
 	// If m has a field Seller of type User, it belongs to the user, so the foreign key is
 	// SellerID in m.
@@ -102,7 +113,7 @@ func (p *program) foreignKey(m model, relation field) (to model, foreign field, 
 		}
 	}
 	if m.key == nil || references != "" && references != m.key.Name() {
-		return to, foreign, false
+		return parent, foreign, false
 	}
 	// If m is Order and has a field Lines of type []Line, each line belongs to an order, so
 	// the foreign key is OrderID in Line.
@@ -113,9 +124,10 @@ func (p *program) foreignKey(m model, relation field) (to model, foreign field, 
 	return m, foreign, ok
 }
 
-// reportForeignKey reports a foreign key that cannot hold the key of to. If its field is
-// declared in another package, the position is that of the model.
-func reportForeignKey(pass *analysis.Pass, spec *ast.TypeSpec, to model, foreign field) {
+// reportForeignKey reports a foreign key that is too narrow for the key of the parent, at the
+// position of its field. If another package declares the field, the position is spec, the
+// declaration of the model with the relation.
+func reportForeignKey(pass *analysis.Pass, spec *ast.TypeSpec, parent model, foreign field) {
 	problem := tooNarrow(pass, foreign)
 	if problem == "" {
 		return
@@ -124,20 +136,23 @@ func reportForeignKey(pass *analysis.Pass, spec *ast.TypeSpec, to model, foreign
 	if foreign.Pkg() == pass.Pkg {
 		pos = foreign.Pos()
 	}
-	key := types.TypeString(to.key.Type(), types.RelativeTo(pass.Pkg))
-	pass.Reportf(pos, "foreign key %s refers to the key of %s, and %s: use %s", foreign.Name(), to.name, problem, key)
+	key := types.TypeString(parent.key.Type(), types.RelativeTo(pass.Pkg))
+	pass.Reportf(pos, "foreign key %s refers to the key of %s, and %s: use %s", foreign.Name(), parent.name, problem, key)
 }
 
-// tooNarrow returns the reason why a field cannot hold every ID, or "".
+// tooNarrow returns the reason why a field cannot hold every Snowflake ID, such as "int32
+// cannot hold it", or "" if it can.
 func tooNarrow(pass *analysis.Pass, f field) string {
 	t := element(f.Type())
-	if s, ok := t.Underlying().(*types.Struct); ok && s.NumFields() == 2 && s.Field(1).Name() == "Valid" { // a type such as sql.NullInt64
+	// In a type such as sql.NullInt64, the number is the first field, before Valid.
+	if s, ok := t.Underlying().(*types.Struct); ok && s.NumFields() == 2 && s.Field(1).Name() == "Valid" {
 		t = s.Field(0).Type()
 	}
 	if isNarrow(pass, t) || basicKind(t) == types.Bool {
 		return fmt.Sprintf("%s cannot hold it", t)
 	}
-	// The size of a number is in bits, but that of a string in characters.
+	// The tag gorm:"size:32" sets the size of a column, in bits for a number, but in
+	// characters for a string.
 	size, _ := f.setting("size")
 	if bits, err := strconv.Atoi(size); err == nil && bits < 64 && basicKind(t) != types.String && basicKind(t) != types.Invalid {
 		return "size:" + size + " makes a column that cannot hold it"

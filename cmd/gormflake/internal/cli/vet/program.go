@@ -13,27 +13,34 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// A program is the knowledge of the rules about several packages.
+// A program is the knowledge of the rules about several packages. It knows their models, and
+// how numbers go from place to place. A [place] is a variable, field, parameter or result.
+// All keys of a model, such as the keys of Order, are one place, which [model.keys] returns.
 type program struct {
 	flows
 	complete bool // whether it has all packages of the program
 
-	listed map[string]bool  // the models of gormflake.WithModels, as path.Name
-	models map[place]model  // the models with a key that gormflake fills, by [model.keys]
-	sorted []place          // the keys of models, by name
-	shared map[place]bool   // fields of embedded structs that are the key of a model
-	column map[string]place // the columns of foreign keys, as path.Name.column, with the keys that they hold
+	listed     map[string]bool  // the models of gormflake.WithModels, for example "example/shop.Order"
+	models     map[place]model  // the models whose key gormflake fills, by the place of their keys
+	sortedKeys []place          // the keys of models, by name
+	shared     map[place]bool   // key fields of embedded structs, such as ID of gorm.Model, which several models share
+	column     map[string]place // the columns of foreign keys, for example "example/shop.Order.user_id", with the keys that they hold
 
-	// returned has the parameters that a function returns as a result. The first recording
-	// fills it, and the second one reads it, so it is not a part of flows.
+	// returned has, for the place of a function's result, the indexes of the parameters that
+	// the function returns as this result. The first recording fills it, and the second one
+	// reads it, so it is not a part of flows.
 	returned map[place][]int
 
-	fromKey, intoKey map[place]place // places whose numbers come from keys, or become keys
-	fromID, intoID   map[place]place // the same for keys of type types.ID alone
+	// fromKey are the places whose numbers come from keys, and intoKey the places whose
+	// numbers become keys, each with the place of these keys. fromID and intoID are the
+	// same for keys of type types.ID alone.
+	fromKey, intoKey map[place]place
+	fromID, intoID   map[place]place
 }
 
-// keys learns the program from a package alone, as go vet has it. The command gormflake
-// vet puts the program of all packages in its place.
+// keys is the analyzer whose result is the program, which the rules read by [programOf].
+// Under go vet, it learns the program from one package alone. The command gormflake vet does
+// not run it, but sets the program of all packages as its result.
 var keys = &analysis.Analyzer{
 	Name:       "keys",
 	Doc:        "learn the models with Snowflake keys, and follow the keys through variables",
@@ -42,7 +49,8 @@ var keys = &analysis.Analyzer{
 	Run:        func(pass *analysis.Pass) (any, error) { return learn([]*analysis.Pass{pass}), nil },
 }
 
-// learn returns the program of the packages.
+// learn returns the program of the packages. It finds their models, records how numbers go
+// from place to place, and follows these records from the keys of the models.
 func learn(packages []*analysis.Pass) *program {
 	p := &program{
 		flows:    newFlows(),
@@ -52,8 +60,9 @@ func learn(packages []*analysis.Pass) *program {
 		column:   map[string]place{},
 		returned: map[place][]int{},
 	}
-	// The first recording finds the lists, and the second one finds the keys of the models
-	// in them.
+	// To find the models in a list, the variables that hold the list have to be followed, so
+	// assignments are recorded. How the key of a model is recorded depends on the models, so
+	// once these are known, the assignments are recorded again.
 	p.recordAll(packages)
 	for _, pkg := range packages {
 		p.findLists(pkg)
@@ -61,7 +70,7 @@ func learn(packages []*analysis.Pass) *program {
 	for _, pkg := range packages {
 		p.findModels(pkg)
 	}
-	p.sorted = slices.SortedFunc(maps.Keys(p.models), byName)
+	p.sortedKeys = slices.SortedFunc(maps.Keys(p.models), byName)
 	p.flows = newFlows()
 	p.recordAll(packages)
 	p.findImplementations(packages)
@@ -71,76 +80,88 @@ func learn(packages []*analysis.Pass) *program {
 	for _, pkg := range packages {
 		p.findQueries(pkg)
 	}
-	// A place reached from both a model and anyID belongs to the model, which comes first.
-	var all, ids []place
-	for _, at := range p.sorted {
-		all = append(all, at)
-		if isID(p.models[at].key.Type()) {
-			ids = append(ids, at)
+	p.followKeys()
+	return p
+}
+
+// followKeys follows the records from the keys of models, and from values of type types.ID,
+// and sets fromKey, intoKey, fromID and intoID.
+func (p *program) followKeys() {
+	var allKeys, idKeys []place // idKeys are the keys of type types.ID
+	for _, keys := range p.sortedKeys {
+		allKeys = append(allKeys, keys)
+		if isID(p.models[keys].key.Type()) {
+			idKeys = append(idKeys, keys)
 		}
 	}
-	all, ids = append(all, anyID), append(ids, anyID)
-	p.fromKey, p.intoKey = reach(p.next, all), reach(p.before, all)
-	p.fromID, p.intoID = reach(p.next, ids), reach(p.before, ids)
-	return p
+	// anyID is last, because reach prefers earlier starts: a number that belongs both to a
+	// model and to anyID then belongs to the model, which a report can name.
+	allKeys, idKeys = append(allKeys, anyID), append(idKeys, anyID)
+	p.fromKey, p.intoKey = reach(p.next, allKeys), reach(p.before, allKeys)
+	p.fromID, p.intoID = reach(p.next, idKeys), reach(p.before, idKeys)
 }
 
 // byName compares places by their names.
 func byName(a, b place) int { return strings.Compare(a.name, b.name) }
 
-// inspectorOf returns the inspector of a package.
+// inspectorOf returns the inspector of a package, which finds nodes of its syntax by type.
 func inspectorOf(pkg *analysis.Pass) *inspector.Inspector {
 	return pkg.ResultOf[inspect.Analyzer].(*inspector.Inspector)
 }
 
-// recordAll records the assignments of the packages.
+// recordAll records the assignments of all packages in p.flows.
 func (p *program) recordAll(packages []*analysis.Pass) {
 	for _, pkg := range packages {
 		p.record(pkg, inspectorOf(pkg))
 	}
 }
 
-// keys returns the place of the keys of a model.
+// keys returns the place that stands for all keys of the model. For the model Order, order.ID
+// of each order is at this place, and so are the numbers by which queries look for an order.
 func (m model) keys() place { return place{name: m.path} }
 
-// prefix returns the part of the path before the name, which models of a package share.
+// prefix returns the import path of the model's package, and a dot.
 func (m model) prefix() string { return strings.TrimSuffix(m.path, m.name) }
 
-// modelOf returns t, or the type to which t points, as a model. ok is false if gormflake
-// does not fill its key, because the key has no tag and no list names the model.
+// modelOf returns the model of a type such as Order, *Order or []Order. ok is false if
+// gormflake does not fill its key, because the key has no tag and no list names the model;
+// m then has its fields, but no key.
 func (p *program) modelOf(t types.Type) (m model, ok bool) {
 	if t == nil {
 		return m, false
 	}
-	m, ok = modelOf(t)
-	if !ok && p.listed[m.path] && !leavesOut(element(t), 0) {
+	m, hasTag := taggedModel(t)
+	if !hasTag && p.listed[m.path] && !optsOut(element(t), 0) {
 		m.key = untaggedKey(m.fields)
 	}
 	return m, m.key != nil
 }
 
-// leavesOut reports whether a field or embedded struct of a listed model has the tag
-// snowflake:"-", by which the database keeps assigning the key.
-func leavesOut(t types.Type, depth int) bool {
+// optsOut reports whether a field of t, or of a struct that t embeds, has the tag
+// snowflake:"-". The database then assigns the key, although a list names the model. depth
+// is the number of structs in which t is embedded.
+func optsOut(t types.Type, depth int) bool {
 	s, ok := derefType(t).Underlying().(*types.Struct)
-	if !ok || depth > maxDepth { // a struct may embed a pointer to itself
+	if !ok || depth > maxDepth { // a struct that embeds a pointer to itself would never end
 		return false
 	}
 	for i := range s.NumFields() {
-		if reflect.StructTag(s.Tag(i)).Get("snowflake") == "-" || s.Field(i).Embedded() && leavesOut(s.Field(i).Type(), depth+1) {
+		if reflect.StructTag(s.Tag(i)).Get("snowflake") == "-" || s.Field(i).Embedded() && optsOut(s.Field(i).Type(), depth+1) {
 			return true
 		}
 	}
 	return false
 }
 
-// untaggedKey returns the key that gormflake.WithModels fills, or nil.
+// untaggedKey returns the key that gormflake.WithModels fills in a model with these fields.
+// It is the primary key by GORM's rules: the field with the setting primaryKey, or else the
+// field ID. The result is nil if the primary key has several fields, or is not a number.
 func untaggedKey(fields []field) *types.Var {
-	var keys []field
+	var keys []field // the fields of the primary key
 	for _, f := range fields {
 		_, primary := f.setting("primaryKey")
-		_, older := f.setting("primary_key")
-		if primary || older {
+		_, oldSpelling := f.setting("primary_key")
+		if primary || oldSpelling {
 			keys = append(keys, f)
 		}
 	}
@@ -157,7 +178,8 @@ func untaggedKey(fields []field) *types.Var {
 	return keys[0].Var
 }
 
-// findModels adds the models that a package declares or imports.
+// findModels adds the models that a package declares, and the models of the packages that it
+// imports, because these packages may not have been loaded themselves.
 func (p *program) findModels(pkg *analysis.Pass) {
 	for spec := range inspector.All[*ast.TypeSpec](inspectorOf(pkg)) {
 		p.addModel(pkg.TypesInfo.Defs[spec.Name])
@@ -169,7 +191,10 @@ func (p *program) findModels(pkg *analysis.Pass) {
 	}
 }
 
-// addModel adds a type, if it is a model.
+// addModel adds the model that an object declares to p.models. It returns without change if
+// the object is not a type, or not a model whose key gormflake fills. If the model has its
+// key from an embedded struct, such as gorm.Model, addModel also adds the field to p.shared,
+// because other structs embed the same field.
 func (p *program) addModel(object types.Object) {
 	named, ok := object.(*types.TypeName)
 	if !ok {
@@ -188,62 +213,64 @@ func (p *program) addModel(object types.Object) {
 // declares reports whether a struct itself, without its embedded structs, has the field.
 func declares(s *types.Struct, field *types.Var) bool {
 	for f := range s.Fields() {
-		if f.Origin() == field.Origin() {
+		if f.Origin() == field.Origin() { // the same field in each instance of a generic struct
 			return true
 		}
 	}
 	return false
 }
 
-// findForeignKeys records the foreign keys of the models that a package declares. They
-// hold the keys of another model.
+// findForeignKeys records the fields that hold keys of another model, for the models that a
+// package declares. It finds them by the relations of a model, as GORM does, and by names such
+// as OrderID.
 func (p *program) findForeignKeys(pkg *analysis.Pass) {
 	for spec := range inspector.All[*ast.TypeSpec](inspectorOf(pkg)) {
 		named, ok := pkg.TypesInfo.Defs[spec.Name].(*types.TypeName)
-		if !ok || spec.TypeParams != nil {
+		if !ok || spec.TypeParams != nil { // a generic type has no relations yet
 			continue
 		}
 		m, _ := p.modelOf(named.Type())
 		for _, relation := range m.fields {
-			if to, foreign, ok := p.foreignKey(m, relation); ok {
-				owner := m
-				if _, own := m.field(foreign.Name()); !own {
+			if parent, foreign, ok := p.foreignKeyOf(m, relation); ok {
+				owner := m // the model that has the foreign key, which is m or the model of the relation
+				if _, inM := m.field(foreign.Name()); !inM {
 					owner, _ = p.modelOf(relation.Type())
 				}
-				p.addForeignKey(owner, foreign, to)
+				p.addForeignKey(owner, foreign, parent)
 			}
 		}
-		if m.key == nil {
+		if m.key == nil { // in other structs, a name such as OrderID does not make a foreign key
 			continue
 		}
 		for _, f := range m.fields {
-			if to, ok := p.named(m, f.Name()); ok && f.Var != m.key {
-				p.addForeignKey(m, f, to)
+			if parent, ok := p.modelOfName(m, f.Name()); ok && f.Var != m.key {
+				p.addForeignKey(m, f, parent)
 			}
 		}
 	}
 }
 
-// addForeignKey records that a field of a struct, and the column of the field, hold keys
-// of a model.
-func (p *program) addForeignKey(owner model, f field, to model) {
+// addForeignKey records that the field f of the owner, and the column of this field, hold
+// keys of the parent. It connects both directions: a number that is read from the field was
+// a key of the parent, and a number that is assigned to the field becomes one.
+func (p *program) addForeignKey(owner model, f field, parent model) {
 	if !holdsNumber(f.Type()) {
 		return
 	}
-	p.connect(to.keys(), placeOf(f.Var))
-	p.connect(placeOf(f.Var), to.keys())
+	p.connect(parent.keys(), placeOf(f.Var))
+	p.connect(placeOf(f.Var), parent.keys())
 	column, ok := f.setting("column")
 	if !ok {
 		column = columnName(f.Name())
 	}
-	p.column[owner.path+"."+column] = to.keys()
+	p.column[owner.path+"."+column] = parent.keys()
 }
 
-// named returns the model to which a field of the owner refers by its name, as OrderID
+// modelOfName returns the model to which a field of the owner refers by its name, as OrderID
 // refers to Order. If several models have the name, it prefers the owner's package.
-func (p *program) named(owner model, field string) (to model, ok bool) {
-	for _, at := range p.sorted {
-		m := p.models[at]
+func (p *program) modelOfName(owner model, field string) (found model, ok bool) {
+	for _, keys := range p.sortedKeys {
+		m := p.models[keys]
 		if !strings.EqualFold(field, m.name+m.key.Name()) {
 			continue
 		}
@@ -251,24 +278,26 @@ func (p *program) named(owner model, field string) (to model, ok bool) {
 			return m, true
 		}
 		if !ok {
-			to, ok = m, true
+			found, ok = m, true
 		}
 	}
-	return to, ok
+	return found, ok
 }
 
-// name returns the name of the model whose keys are at a place.
-func (p *program) name(keys place) string {
+// describe returns the words for keys in a report, for example "a key of Order". For anyID,
+// which has no model, they are "an ID".
+func (p *program) describe(keys place) string {
 	if m, ok := p.models[keys]; ok {
 		return "a key of " + m.name
 	}
 	return "an ID"
 }
 
-// source returns the keys from which the number of an expression comes, or that it
-// becomes. It ignores that another caller of a function makes a key of the result, because
-// a getter such as c.GetInt returns many kinds of numbers.
-func (p *program) source(v value) (keys place, ok bool) {
+// keysOf returns the keys to which the number of an expression belongs. The number comes from
+// such a key, as in id := order.ID, or becomes one, as in db.First(&order, id). The second
+// rule does not apply to the result of a function, because a getter such as c.GetInt returns
+// many kinds of numbers, and another caller may have made a key of its number.
+func (p *program) keysOf(v value) (keys place, ok bool) {
 	for _, at := range p.places(v) {
 		if keys, ok = p.fromKey[at]; ok {
 			return keys, true

@@ -12,10 +12,12 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// columnName returns GORM's name for the column of a field.
+// columnName returns GORM's default name for the column of a field, such as user_id for
+// UserID.
 func columnName(field string) string { return schema.NamingStrategy{}.ColumnName("", field) }
 
-// findQueries records the arguments of queries in a package that are keys.
+// findQueries records which arguments of GORM's queries in a package are keys, such as id in
+// db.First(&order, id).
 func (p *program) findQueries(pkg *analysis.Pass) {
 	for cursor := range inspectorOf(pkg).Root().Preorder((*ast.CallExpr)(nil)) {
 		for _, arg := range p.keyArguments(pkg, cursor) {
@@ -27,41 +29,44 @@ func (p *program) findQueries(pkg *analysis.Pass) {
 // A keyArgument is an argument of a query that is a key of a model.
 type keyArgument struct {
 	expr ast.Expr
-	keys place
+	keys place // the keys of the model
 }
 
-// keyArguments returns the arguments of a call of GORM that are keys.
+// keyArguments returns the arguments of a call that are keys, if the call, at the cursor, is
+// of a method of GORM with conditions. The conditions can be a text, as in
+// Where("id = ?", id), a key, as in First(&order, id), or a map, as in
+// Where(map[string]any{"id": id}).
 func (p *program) keyArguments(pkg *analysis.Pass, cursor inspector.Cursor) []keyArgument {
 	call := cursor.Node().(*ast.CallExpr)
 	f := callee(pkg, call)
 	if f == nil || f.Pkg() == nil || f.Pkg().Path() != "gorm.io/gorm" || len(call.Args) == 0 || f.Signature().Recv() == nil {
 		return nil
 	}
-	query := call.Args
+	conditions := call.Args
 	switch f.Name() {
 	case "First", "Take", "Last", "Find", "Delete":
-		query = call.Args[1:] // after the destination
+		conditions = call.Args[1:] // the first argument is the destination, such as &order
 	case "Where", "Or", "Not", "Having", "Raw", "Exec":
 	case "Update", "UpdateColumn":
 		return p.columnArgument(pkg, cursor)
 	default:
 		return nil
 	}
-	if len(query) == 0 {
+	if len(conditions) == 0 {
 		return nil
 	}
 	m := p.statementModel(pkg, cursor)
-	text, isText := constantText(pkg.TypesInfo, query[0])
+	text, isText := constantText(pkg.TypesInfo, conditions[0])
 	switch {
 	case isText:
-		return p.placeholders(m, text, query[1:])
-	case m.key != nil && holdsNumber(pkg.TypesInfo.TypeOf(query[0])) && len(query) == 1:
-		return []keyArgument{{query[0], m.keys()}}
+		return p.placeholders(m, text, conditions[1:])
+	case m.key != nil && holdsNumber(pkg.TypesInfo.TypeOf(conditions[0])) && len(conditions) == 1: // a key, or a list of keys
+		return []keyArgument{{conditions[0], m.keys()}}
 	}
-	return p.conditions(pkg, m, query[0])
+	return p.mapArguments(pkg, m, conditions[0])
 }
 
-// constantText returns the value of a constant string.
+// constantText returns the value of a constant string. ok is false for other expressions.
 func constantText(info *types.Info, e ast.Expr) (text string, ok bool) {
 	v := info.Types[e].Value
 	if v == nil || v.Kind() != constant.String {
@@ -70,13 +75,14 @@ func constantText(info *types.Info, e ast.Expr) (text string, ok bool) {
 	return constant.StringVal(v), true
 }
 
-// beforePlaceholder matches the text before a placeholder that is compared with a column.
+// beforePlaceholder matches the text before a placeholder that is compared with a column, as
+// in "orders.id IN (". Its group is the column, orders.id.
 var beforePlaceholder = regexp.MustCompile("(?i)([\\w.`\"]+)\\s*(?:=|<>|!=|<=|>=|<|>|\\bIN|\\bNOT\\s+IN)\\s*\\(?\\s*$")
 
-// placeholders returns the arguments for placeholders that are compared with keys, as in
-// "id = ?".
+// placeholders returns the arguments of a query whose placeholders are compared with keys of
+// m or with its foreign keys. For "name = ? AND id = ?", this is the second argument.
 func (p *program) placeholders(m model, query string, args []ast.Expr) (found []keyArgument) {
-	parts := strings.Split(query, "?")
+	parts := strings.Split(query, "?") // the text before each placeholder, and the end of the query
 	for i, before := range parts[:len(parts)-1] {
 		match := beforePlaceholder.FindStringSubmatch(before)
 		if i >= len(args) || match == nil {
@@ -89,8 +95,9 @@ func (p *program) placeholders(m model, query string, args []ast.Expr) (found []
 	return found
 }
 
-// columnKeys returns the keys that a column holds in the statements of a model. These are
-// the model's own keys, or the keys to which a foreign key refers.
+// columnKeys returns the keys that a column holds in a statement of the model m. These are
+// the keys of m for its own key, such as id or orders.id, and the keys of the parent for a
+// foreign key, such as user_id. ok is false for other columns and other tables.
 func (p *program) columnKeys(m model, column string) (keys place, ok bool) {
 	column = strings.NewReplacer("`", "", `"`, "").Replace(column)
 	if i := strings.LastIndexByte(column, '.'); i >= 0 {
@@ -107,8 +114,9 @@ func (p *program) columnKeys(m model, column string) (keys place, ok bool) {
 	return keys, ok
 }
 
-// conditions returns the keys in a map of conditions.
-func (p *program) conditions(pkg *analysis.Pass, m model, e ast.Expr) (found []keyArgument) {
+// mapArguments returns the values in a map of conditions that are keys, such as id in
+// map[string]any{"user_id": id}. e is the map; for other expressions, there is no value.
+func (p *program) mapArguments(pkg *analysis.Pass, m model, e ast.Expr) (found []keyArgument) {
 	lit, ok := ast.Unparen(e).(*ast.CompositeLit)
 	if !ok {
 		return nil
@@ -127,7 +135,8 @@ func (p *program) conditions(pkg *analysis.Pass, m model, e ast.Expr) (found []k
 	return found
 }
 
-// columnArgument returns the key of a call such as Update("user_id", id).
+// columnArgument returns the second argument of a call such as Update("user_id", id), if the
+// column holds keys. The call is at the cursor.
 func (p *program) columnArgument(pkg *analysis.Pass, cursor inspector.Cursor) []keyArgument {
 	call := cursor.Node().(*ast.CallExpr)
 	if column, ok := constantText(pkg.TypesInfo, call.Args[0]); ok && len(call.Args) == 2 {
@@ -138,9 +147,11 @@ func (p *program) columnArgument(pkg *analysis.Pass, cursor inspector.Cursor) []
 	return nil
 }
 
-// statementModel returns the model of the statement to which a call of GORM belongs. It
-// has no key if gormflake does not fill the key, and no path if the model is unknown.
+// statementModel returns the model of the statement to which a call of GORM belongs. The
+// call, at the cursor, is one in a chain of calls such as db.Where("id = ?", id).First(&order).
+// The model has no key if gormflake does not fill its key, and is zero if it is unknown.
 func (p *program) statementModel(pkg *analysis.Pass, cursor inspector.Cursor) model {
+	// The model is in the call itself, in a call before it or in a call after it.
 	t := p.chainModel(value{pkg: pkg, expr: cursor.Node().(ast.Expr)}, map[place]bool{})
 	for call, method := methodCall(cursor); t == nil && method != ""; call, method = methodCall(call) {
 		t = callModel(pkg, call.Node().(*ast.CallExpr))
@@ -149,10 +160,11 @@ func (p *program) statementModel(pkg *analysis.Pass, cursor inspector.Cursor) mo
 	return m
 }
 
-// chainModel returns the type of the model of a chain of calls of GORM that ends with an
-// expression, or nil. It follows local variables that hold a *gorm.DB, but no parameters,
-// because the callers of a function may pass statements of several models. seen are the
-// variables that it has followed.
+// chainModel returns the type of the model in a chain of calls of GORM, such as User for
+// db.Model(&User{}).Where("id = ?", id), or nil. v is the last call of the chain, or a local
+// variable to which a chain is assigned. Parameters are not followed, because the callers of
+// a function may pass statements of several models. seen are the variables that chainModel
+// has followed.
 func (p *program) chainModel(v value, seen map[place]bool) types.Type {
 	switch e := ast.Unparen(v.expr).(type) {
 	case *ast.CallExpr:
@@ -167,7 +179,7 @@ func (p *program) chainModel(v value, seen map[place]bool) types.Type {
 		if !ok || variable.Kind() != types.LocalVar || seen[placeOf(variable)] {
 			return nil
 		}
-		seen[placeOf(variable)] = true // as in db = db.Where(…)
+		seen[placeOf(variable)] = true // so that db = db.Where(…) ends
 		for _, assigned := range p.values[placeOf(variable)] {
 			if t := p.chainModel(assigned, seen); t != nil {
 				return t
@@ -197,7 +209,8 @@ func callModel(pkg *analysis.Pass, call *ast.CallExpr) types.Type {
 	return nil
 }
 
-// structType returns the struct of a model or of a slice of models, or nil.
+// structType returns the struct Order for Order, *Order and []Order, or nil for a type that is
+// not a struct, such as a map.
 func structType(t types.Type) types.Type {
 	t = element(t)
 	if _, ok := t.Underlying().(*types.Struct); ok {

@@ -19,7 +19,8 @@ const (
 	idTypes = module + "/types"
 )
 
-// rule returns an analyzer that calls run for each package.
+// rule returns the analyzer of a rule, which calls run for each package. run can call
+// [programOf], because the analyzer runs after keys.
 func rule(name, doc string, run func(*analysis.Pass, *inspector.Inspector)) *analysis.Analyzer {
 	return &analysis.Analyzer{
 		Name:     name,
@@ -32,10 +33,11 @@ func rule(name, doc string, run func(*analysis.Pass, *inspector.Inspector)) *ana
 	}
 }
 
-// programOf returns the program to which a package belongs.
+// programOf returns the program that the analyzer keys has learned. For the command vet, it
+// knows all packages, and under go vet, only the package of the pass.
 func programOf(pass *analysis.Pass) *program { return pass.ResultOf[keys].(*program) }
 
-// isID reports whether t is an ID of package types.
+// isID reports whether t is types.ID or types.Of, whose underlying type is int64.
 func isID(t types.Type) bool {
 	named, ok := types.Unalias(t).(*types.Named)
 	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == idTypes && basicKind(t) == types.Int64
@@ -50,8 +52,8 @@ func basicKind(t types.Type) types.BasicKind {
 	return types.Invalid
 }
 
-// maxDepth is how many pointers, slices, maps and embedded structs are unwrapped, because a
-// type such as type Tree []Tree never ends.
+// maxDepth is the number of pointers, slices, maps and embedded structs that are unwrapped,
+// because a type such as type Tree []Tree never ends.
 const maxDepth = 8
 
 // element returns the type without its pointers and slices, for example Order for
@@ -85,9 +87,9 @@ type field struct {
 	tag reflect.StructTag
 }
 
-// modelOf returns t, or the type to which t points, as a model. ok is false if it has no
-// tagged key.
-func modelOf(t types.Type) (m model, ok bool) {
+// taggedModel returns the model of a type such as Order, *Order or []Order. ok is false if it
+// has no key with the tag snowflake:"pk"; m then has its fields, but no key.
+func taggedModel(t types.Type) (m model, ok bool) {
 	named, isNamed := types.Unalias(element(t)).(*types.Named)
 	if !isNamed {
 		return m, false
@@ -108,7 +110,7 @@ const (
 	listed = "listed"
 )
 
-// kind returns tagged or listed.
+// kind returns tagged if the key of the model has the tag snowflake, and otherwise listed.
 func (m model) kind() string {
 	for _, f := range m.fields {
 		if f.Var == m.key && f.tag.Get("snowflake") != "" {
@@ -118,19 +120,20 @@ func (m model) kind() string {
 	return listed
 }
 
-// path returns the import path and the name of a type.
+// path returns the import path and the name of a type, for example "example/shop.Order".
 func path(named *types.Named) string {
-	if named.Obj().Pkg() == nil {
-		return named.Obj().Name() // the type error
+	if named.Obj().Pkg() == nil { // a predeclared type such as error
+		return named.Obj().Name()
 	}
 	return named.Obj().Pkg().Path() + "." + named.Obj().Name()
 }
 
-// fieldsOf returns the fields of a struct, with the fields of embedded structs in their
-// place, as GORM does.
+// fieldsOf returns the fields of a struct, or of the struct to which a pointer or slice
+// leads. The fields of an embedded struct, such as gorm.Model, take its place, as in GORM.
+// depth is the number of structs in which t is embedded.
 func fieldsOf(t types.Type, depth int) (fields []field) {
 	s, ok := element(t).Underlying().(*types.Struct)
-	if !ok || depth > maxDepth { // a struct may embed a pointer to itself
+	if !ok || depth > maxDepth { // a struct that embeds a pointer to itself would never end
 		return nil
 	}
 	for i := range s.NumFields() {
@@ -144,7 +147,7 @@ func fieldsOf(t types.Type, depth int) (fields []field) {
 	return fields
 }
 
-// field returns the field with the name.
+// field returns the field with the name in Go, such as OrderID.
 func (m model) field(name string) (field, bool) {
 	i := slices.IndexFunc(m.fields, func(f field) bool { return f.Name() == name })
 	if i < 0 {
@@ -153,7 +156,9 @@ func (m model) field(name string) (field, bool) {
 	return m.fields[i], true
 }
 
-// setting returns the value of a setting in the field's gorm tag.
+// setting returns the value of a setting in the field's gorm tag. For column, this is
+// user_id in gorm:"column:user_id;not null". A setting without a value, such as primaryKey,
+// has the value "", and ok is true.
 func (f field) setting(name string) (value string, ok bool) {
 	for setting := range strings.SplitSeq(f.tag.Get("gorm"), ";") {
 		key, value, _ := strings.Cut(setting, ":")
@@ -165,8 +170,9 @@ func (f field) setting(name string) (value string, ok bool) {
 }
 
 // assignedCall returns the variable to which the first result of a call is assigned, and
-// the call. The call is nil if something other than a call is assigned. Both are nil if
-// the left side is not a variable, for example x.f or x[i].
+// the call, for example n and strconv.Atoi(s) for n, err := strconv.Atoi(s). The call is nil
+// if the assigned value is not a call. Both are nil if the left side is not a variable, but
+// for example x.f or x[i].
 func assignedCall(assign *ast.AssignStmt) (variable *ast.Ident, call *ast.CallExpr) {
 	variable, ok := assign.Lhs[0].(*ast.Ident)
 	if ok {
@@ -175,19 +181,21 @@ func assignedCall(assign *ast.AssignStmt) (variable *ast.Ident, call *ast.CallEx
 	return variable, call
 }
 
-// callee returns the function or method that a call names, or nil if that is unknown.
+// callee returns the function or method that a call names. It returns nil for other calls,
+// for example of a variable, of a built-in function or for a conversion.
 func callee(pass *analysis.Pass, call *ast.CallExpr) *types.Func {
 	f, _ := typeutil.Callee(pass.TypesInfo, call).(*types.Func)
 	return f
 }
 
-// isFunc reports whether f is one of the named functions of the package with this path.
+// isFunc reports whether f is one of the named functions, or methods, of the package with
+// this path. f may be nil.
 func isFunc(f *types.Func, path string, names ...string) bool {
 	return f != nil && f.Pkg() != nil && f.Pkg().Path() == path && slices.Contains(names, f.Name())
 }
 
-// conversionType returns the type to which a call converts its only argument, or nil if the
-// call is not a conversion.
+// conversionType returns the type to which a call converts its only argument, such as int64
+// for int64(id), or nil if the call is not a conversion.
 func conversionType(pass *analysis.Pass, call *ast.CallExpr) types.Type {
 	if fun := pass.TypesInfo.Types[call.Fun]; fun.IsType() && len(call.Args) == 1 {
 		return fun.Type
@@ -195,7 +203,7 @@ func conversionType(pass *analysis.Pass, call *ast.CallExpr) types.Type {
 	return nil
 }
 
-// isTest reports whether an expression is in a test.
+// isTest reports whether an expression is in a file of tests.
 func isTest(v value) bool {
 	return strings.HasSuffix(v.pkg.Fset.File(v.expr.Pos()).Name(), "_test.go")
 }

@@ -9,27 +9,29 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// parse reports texts that are parsed as a number and then used as an ID.
+// parse reports texts that strconv or fmt reads and that become IDs. types.ParseID accepts
+// only the digits of an ID, but strconv.Atoi also +5, and fmt also 5.5.
 var parse = rule("parse", "report IDs that are read by strconv or fmt", func(pass *analysis.Pass, in *inspector.Inspector) {
-	read := map[types.Object]string{} // variables, with the name of the function of strconv that parsed them
+	parsedBy := map[types.Object]string{} // the function of strconv whose result a variable has, such as Atoi
 	for node := range in.PreorderSeq((*ast.AssignStmt)(nil), (*ast.CallExpr)(nil)) {
 		switch node := node.(type) {
 		case *ast.AssignStmt:
 			if variable, call := assignedCall(node); call != nil && isFunc(callee(pass, call), "strconv", "Atoi", "ParseInt", "ParseUint") {
-				read[pass.TypesInfo.ObjectOf(variable)] = callee(pass, call).Name()
+				parsedBy[pass.TypesInfo.ObjectOf(variable)] = callee(pass, call).Name()
 			}
 		case *ast.CallExpr:
-			reportRead(pass, node, read)
+			reportRead(pass, node, parsedBy)
 		}
 	}
 })
 
-// reportRead reports a call that converts a variable in read to an ID, and a call of
-// package fmt that reads an ID.
-func reportRead(pass *analysis.Pass, call *ast.CallExpr, read map[types.Object]string) {
+// reportRead reports a call that converts a parsed number to an ID, such as types.ID(n), and
+// a call such as fmt.Sscan(s, &id) that reads an ID. parsedBy has the variables whose number
+// strconv has parsed, with the name of the function.
+func reportRead(pass *analysis.Pass, call *ast.CallExpr, parsedBy map[types.Object]string) {
 	if to := conversionType(pass, call); to != nil && isID(to) {
-		if variable := innerVariable(pass, call); variable != nil && read[pass.TypesInfo.Uses[variable]] != "" {
-			pass.Reportf(call.Pos(), "an ID that strconv.%s has read: use types.ParseID, which takes nothing but the digits of an ID", read[pass.TypesInfo.Uses[variable]])
+		if variable := innerVariable(pass, call); variable != nil && parsedBy[pass.TypesInfo.Uses[variable]] != "" {
+			pass.Reportf(call.Pos(), "an ID that strconv.%s has read: use types.ParseID, which takes nothing but the digits of an ID", parsedBy[pass.TypesInfo.Uses[variable]])
 		}
 		return
 	}
@@ -43,7 +45,8 @@ func reportRead(pass *analysis.Pass, call *ast.CallExpr, read map[types.Object]s
 	}
 }
 
-// innerVariable returns the variable inside nested conversions.
+// innerVariable returns the variable inside a conversion or nested conversions, such as n in
+// types.ID(int64(n)), or nil if another expression is inside.
 func innerVariable(pass *analysis.Pass, call *ast.CallExpr) *ast.Ident {
 	switch arg := ast.Unparen(call.Args[0]).(type) {
 	case *ast.Ident:
@@ -57,25 +60,26 @@ func innerVariable(pass *analysis.Pass, call *ast.CallExpr) *ast.Ident {
 }
 
 // untyped reports IDs that are stored as any, for example in the context of a request,
-// and read as an integer. Reading them that way returns 0, or panics.
+// and read as an integer. Reading them that way returns 0, or panics. It compares the keys,
+// such as "user", under which values are stored and read in a package.
 var untyped = rule("untyped", "report IDs that are stored as any and read as an integer, which returns 0", func(pass *analysis.Pass, in *inspector.Inspector) {
-	stored := map[string]bool{}
+	stored := map[string]bool{} // the keys under which IDs are stored
 	for call := range inspector.All[*ast.CallExpr](in) {
 		recordStored(pass, call, stored)
 	}
-	taken := map[types.Object]string{} // variables of type any, with the keys under which their values are stored
+	varKeys := map[types.Object]string{} // variables of type any, with the keys under which their values are stored
 	for node := range in.PreorderSeq((*ast.CallExpr)(nil), (*ast.AssignStmt)(nil), (*ast.TypeAssertExpr)(nil)) {
 		switch node := node.(type) {
 		case *ast.CallExpr:
 			reportGetter(pass, node, stored)
 		case *ast.AssignStmt:
-			if key := takenKey(pass, node.Rhs[0], taken); stored[key] {
+			if key := readKey(pass, node.Rhs[0], varKeys); stored[key] {
 				if variable, ok := node.Lhs[0].(*ast.Ident); ok {
-					taken[pass.TypesInfo.ObjectOf(variable)] = key
+					varKeys[pass.TypesInfo.ObjectOf(variable)] = key
 				}
 			}
 		case *ast.TypeAssertExpr:
-			reportAssertion(pass, node, stored, taken)
+			reportAssertion(pass, node, stored, varKeys)
 		}
 	}
 })
@@ -87,18 +91,20 @@ func recordStored(pass *analysis.Pass, call *ast.CallExpr, stored map[string]boo
 	if f == nil || len(call.Args) < 2 {
 		return
 	}
+	// The last two arguments are the key and the value. Before them can be a context.
 	switch f.Name() {
 	case "Set", "Store", "WithValue", "SetUserValue", "Locals", "Put", "Add":
 		value := call.Args[len(call.Args)-1]
-		if key := keyOf(pass, call.Args[len(call.Args)-2]); key != "" && isID(pass.TypesInfo.TypeOf(value)) {
+		if key := contextKey(pass, call.Args[len(call.Args)-2]); key != "" && isID(pass.TypesInfo.TypeOf(value)) {
 			stored[key] = true
 		}
 	}
 }
 
-// keyOf identifies the key of a context or map by its type and its constant value, or by
-// its type alone if it is an empty struct. It returns "" for any other key.
-func keyOf(pass *analysis.Pass, e ast.Expr) string {
+// contextKey returns a text that identifies the key of a context or map in the program. It
+// consists of the type and the constant value, as in string "user", or of the type alone if
+// this is an empty struct. For a key that is not constant, contextKey returns "".
+func contextKey(pass *analysis.Pass, e ast.Expr) string {
 	t := pass.TypesInfo.Types[e]
 	if t.Value != nil {
 		return t.Type.String() + " " + t.Value.ExactString()
@@ -113,7 +119,7 @@ func keyOf(pass *analysis.Pass, e ast.Expr) string {
 // Such a getter returns 0 for a value of another type, here an ID.
 func reportGetter(pass *analysis.Pass, call *ast.CallExpr, stored map[string]bool) {
 	f := callee(pass, call)
-	if f == nil || len(call.Args) != 1 || !getterName.MatchString(f.Name()) || !stored[keyOf(pass, call.Args[0])] {
+	if f == nil || len(call.Args) != 1 || !getterName.MatchString(f.Name()) || !stored[contextKey(pass, call.Args[0])] {
 		return
 	}
 	pass.Reportf(call.Pos(), "%s returns the zero value, because an ID is stored under the key: read it as a types.ID", f.Name())
@@ -123,28 +129,29 @@ func reportGetter(pass *analysis.Pass, call *ast.CallExpr, stored map[string]boo
 // GetInt of gin.
 var getterName = regexp.MustCompile(`^Get(Int|Uint|String|Float)`)
 
-// takenKey returns the key of a call such as c.MustGet("user") or ctx.Value(key), or the
-// key of a variable in taken, to which the result of such a call was assigned. It returns
-// "" for any other expression.
-func takenKey(pass *analysis.Pass, e ast.Expr, taken map[types.Object]string) string {
+// readKey returns the key under which e reads a value, in the form of [contextKey]. e is a
+// call such as c.MustGet("user") or ctx.Value(key), or a variable in varKeys, to which the
+// result of such a call was assigned. For any other expression, readKey returns "".
+func readKey(pass *analysis.Pass, e ast.Expr, varKeys map[types.Object]string) string {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
-		return taken[pass.TypesInfo.Uses[e]]
+		return varKeys[pass.TypesInfo.Uses[e]]
 	case *ast.CallExpr:
 		if f := callee(pass, e); f != nil && len(e.Args) == 1 {
 			switch f.Name() {
 			case "Get", "MustGet", "Value", "Load", "UserValue", "Locals":
-				return keyOf(pass, e.Args[0])
+				return contextKey(pass, e.Args[0])
 			}
 		}
 	}
 	return ""
 }
 
-// reportAssertion reports an assertion such as value.(int) of a value whose key is in stored.
-// The assertion fails, because the value is a types.ID.
-func reportAssertion(pass *analysis.Pass, assert *ast.TypeAssertExpr, stored map[string]bool, taken map[types.Object]string) {
-	if assert.Type == nil || !stored[takenKey(pass, assert.X, taken)] {
+// reportAssertion reports an assertion to a basic type, such as value.(int), if the value was
+// read under a key in stored. The assertion fails, because the value is a types.ID. varKeys
+// has the keys of variables such as value.
+func reportAssertion(pass *analysis.Pass, assert *ast.TypeAssertExpr, stored map[string]bool, varKeys map[types.Object]string) {
+	if assert.Type == nil || !stored[readKey(pass, assert.X, varKeys)] { // without a Type, it is a type switch
 		return
 	}
 	if basic, ok := pass.TypesInfo.TypeOf(assert.Type).(*types.Basic); ok {

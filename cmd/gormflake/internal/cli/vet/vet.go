@@ -39,6 +39,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
+// help is the long help of the command. Its %s stands for a line for each rule.
 const help = `Report in Go packages what loses digits of keys, and change nothing:
 
 %s
@@ -53,10 +54,11 @@ package itself.
 The exit code is 0 if nothing is found, 3 if something is, and 1 if a package cannot
 be loaded.`
 
-// rules are all analyzers.
+// rules are the rules of the command. Each is an analyzer that reports one kind of mistake;
+// its variable has a comment that describes it.
 var rules = []*analysis.Analyzer{plugin, list, foreignKey, parse, parseWidth, narrow, literal, seed, untyped, jsonMap, jsonFloat, jsonString, request, claim}
 
-// ruleNames returns the names of the rules.
+// ruleNames returns the names of the rules, for example narrow, which --skip-rules accepts.
 func ruleNames() (names []string) {
 	for _, r := range rules {
 		names = append(names, r.Name)
@@ -64,23 +66,24 @@ func ruleNames() (names []string) {
 	return names
 }
 
+// vetFlags holds the flags of the command.
 type vetFlags struct {
-	tags string
-	skip []string
+	tags string   // build tags, with commas between them
+	skip []string // names of rules
 	json bool
 }
 
 // New returns the command vet.
 func New() *cobra.Command {
-	var list strings.Builder
+	var ruleLines strings.Builder
 	for _, r := range rules {
-		fmt.Fprintf(&list, "  %-11s %s\n", r.Name, r.Doc)
+		fmt.Fprintf(&ruleLines, "  %-11s %s\n", r.Name, r.Doc)
 	}
 	var f vetFlags
 	cmd := &cobra.Command{
 		Use:   "vet [PACKAGE...]",
 		Short: "Report in Go packages what loses digits of keys",
-		Long:  fmt.Sprintf(help, &list),
+		Long:  fmt.Sprintf(help, &ruleLines),
 		Example: `  gormflake vet ./...
   gormflake vet --tags integration --json ./...
   gormflake vet --skip-rules seed,claim ./...`,
@@ -93,8 +96,9 @@ func New() *cobra.Command {
 	return cmd
 }
 
-// WithLongTags returns the arguments of the program. For vet it replaces -tags, which is
-// the spelling of the go command, by --tags.
+// WithLongTags returns args, which are the arguments of the program. In a command line of
+// vet it replaces -tags, as the go command spells the flag, by --tags, because Cobra would
+// read -tags as the one-letter flags -t, -a, -g and -s.
 func WithLongTags(args []string) []string {
 	if len(args) == 0 || args[0] != "vet" {
 		return args
@@ -118,18 +122,19 @@ type finding struct {
 	Text    string `json:"text"`
 }
 
-// run prints the findings in the packages. By default it takes the packages of the current
-// folder and below.
-func (f *vetFlags) run(cmd *cobra.Command, packages []string) error {
+// run prints the findings in the packages that match the patterns. The default is ./...,
+// the packages of the current folder and below. It returns [terminal.ErrFindings], for the
+// exit code, if there is a finding.
+func (f *vetFlags) run(cmd *cobra.Command, patterns []string) error {
 	for _, name := range f.skip {
 		if !slices.Contains(ruleNames(), name) {
 			return terminal.Usagef("--skip-rules %s: no rule has this name; see %q", name, "gormflake vet --help")
 		}
 	}
-	if len(packages) == 0 {
-		packages = []string{"./..."}
+	if len(patterns) == 0 {
+		patterns = []string{"./..."}
 	}
-	found, err := f.vet(cmd.Context(), packages)
+	found, err := f.vet(cmd.Context(), patterns)
 	if err != nil {
 		return err
 	}
@@ -139,9 +144,11 @@ func (f *vetFlags) run(cmd *cobra.Command, packages []string) error {
 	return terminal.ErrFindings
 }
 
-// vet returns the findings in the packages.
+// vet loads the packages that match the patterns, and runs the rules on them. It returns the
+// findings in the order of their positions, without the findings of --skip-rules.
 func (f *vetFlags) vet(ctx context.Context, patterns []string) ([]finding, error) {
-	loaded, err := load(ctx, "", f.tags, patterns)
+	const currentFolder = ""
+	loaded, err := load(ctx, currentFolder, f.tags, patterns)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +160,8 @@ func (f *vetFlags) vet(ctx context.Context, patterns []string) ([]finding, error
 	return found, err
 }
 
-// relative returns the path of a file below the current folder relative to it.
+// relative returns the path of the file relative to the current folder, if the file is in
+// that folder or below it. Otherwise it returns the path as it is.
 func relative(file string) string {
 	folder, err := os.Getwd()
 	if err != nil {
@@ -168,7 +176,8 @@ func relative(file string) string {
 // print prints the findings as lines or as a JSON object.
 func (f *vetFlags) print(out io.Writer, found []finding) error {
 	if f.json {
-		return terminal.SayJSON(out, map[string]any{"findings": append([]finding{}, found...)})
+		found = append([]finding{}, found...) // not nil, so that JSON has [] instead of null
+		return terminal.SayJSON(out, map[string]any{"findings": found})
 	}
 	for _, item := range found {
 		terminal.Say(out, "%s:%d:%d: %s", item.File, item.Line, item.Column, item.Text)
@@ -177,9 +186,10 @@ func (f *vetFlags) print(out io.Writer, found []finding) error {
 }
 
 // IsTool reports whether the go command runs the program as a tool of go vet, by the
-// protocol of package unitchecker. The arguments are then flags alone, or flags and a
-// file. A flag may be separate from its value, as in -tags more. No command of gormflake
-// has such arguments.
+// protocol of package unitchecker. The last of the arguments is then -V=full, -flags or a
+// file such as /tmp/b001/vet.cfg, and only flags and their values come before it. A command
+// line of gormflake can also end with such a file, as "parse app.cfg" does, but it begins
+// with the name of a command instead of a flag.
 func IsTool(args []string) bool {
 	if len(args) == 0 || len(args) > 1 && !strings.HasPrefix(args[0], "-") {
 		return false
@@ -188,5 +198,5 @@ func IsTool(args []string) bool {
 	return last == "-V=full" || last == "-flags" || strings.HasSuffix(last, ".cfg")
 }
 
-// Tool runs the program as a tool of go vet. It does not return.
+// Tool runs the rules on one package, as a tool of go vet does. It ends the process.
 func Tool() { unitchecker.Main(rules...) }

@@ -24,8 +24,8 @@ func checkWorkerArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// findWorker returns the record of a single worker by its name, which is 1/7, or 7 if the
-// layout has no datacenters.
+// findWorker returns the record of a single worker by its name, which is 1/7 for worker 7 of
+// datacenter 1, or 7 if the layout has no datacenters.
 func findWorker(in *lease.Inspection, name string) (lease.Holder, error) {
 	if in.Layout.DatacenterBits > 0 && !strings.Contains(name, "/") {
 		return lease.Holder{}, terminal.Usagef("worker %s: want DATACENTER/WORKER, such as 0/7", terminal.Quote(name))
@@ -34,14 +34,14 @@ func findWorker(in *lease.Inspection, name string) (lease.Holder, error) {
 	if err != nil {
 		return lease.Holder{}, err
 	}
-	return found[0], nil // the only one, because the name has the datacenter if there are any
+	return found[0], nil // the only record, because the name has a datacenter or there is only one
 }
 
 // findWorkers returns the records of the workers that a name means. The name 1/7 means
 // worker 7 of datacenter 1, and the name 7 means worker 7 of every datacenter.
 func findWorkers(in *lease.Inspection, name string) (found []lease.Holder, err error) {
-	datacenter, worker, both := strings.Cut(name, "/")
-	if !both {
+	datacenter, worker, hasDatacenter := strings.Cut(name, "/")
+	if !hasDatacenter {
 		datacenter, worker = "0", name
 	}
 	d, datacenterErr := strconv.ParseUint(datacenter, 10, 32)
@@ -54,21 +54,21 @@ func findWorkers(in *lease.Inspection, name string) (found []lease.Holder, err e
 		return nil, terminal.Usagef("worker %s: want %s", terminal.Quote(name), form)
 	}
 	for _, h := range in.Holders {
-		if h.Worker == int64(w) && (!both || h.Datacenter == int64(d)) {
+		if h.Worker == int64(w) && (!hasDatacenter || h.Datacenter == int64(d)) {
 			found = append(found, h)
 		}
 	}
 	switch {
 	case len(found) > 0:
 		return found, nil
-	case !both && in.Layout.DatacenterBits > 0:
+	case !hasDatacenter && in.Layout.DatacenterBits > 0:
 		return nil, fmt.Errorf("worker %d was never taken in any datacenter", w)
 	}
 	return nil, fmt.Errorf("datacenter %d worker %d was never taken", d, w)
 }
 
-// complete completes arguments with the workers that have records. The description is the
-// worker's state and owner.
+// complete returns the workers that have records, for the shell to complete an argument, for
+// example 0/7. The description of each is the worker's state and owner.
 func (f *workersFlags) complete(cmd *cobra.Command, given []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return flags.Completions(cmd, given, func(ctx context.Context) (found []cobra.Completion, err error) {
 		err = f.withRecords(ctx, flags.ReadOnly, func(in *lease.Inspection) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
+// newDDL returns the command workers ddl, which needs no database.
 func newDDL() *cobra.Command {
 	var dialect, table string
 	cmd := &cobra.Command{

@@ -16,24 +16,26 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// workersFlags holds the flags of the command workers. Its subcommands embed them.
+// workersFlags holds the flags of the command workers. The types of the flags of its
+// subcommands embed it.
 type workersFlags struct {
 	database flags.Database
-	store    flags.Store
-	all      bool
-	held     bool
+	store    flags.Store // the table and namespace of the workers
+	all      bool        // of workers only: show also free workers
+	held     bool        // of workers only: show only held workers
 	json     bool
-	now      func() time.Time
+	now      func() time.Time // this machine's clock
 }
 
-// register adds the flags of commands that accept every store.
+// register adds the flags that select the store. It is for commands that accept every store;
+// workers reset accepts only databases.
 func (f *workersFlags) register(cmd *cobra.Command) {
 	f.database.RegisterOr(cmd, leasestore.Forms)
 	f.store.Register(cmd)
 }
 
 // withRecords opens the store, reads the records of the leases, and calls use with them.
-// mode is flags.ReadOnly or flags.ReadWrite, and opens an SQLite file.
+// mode is flags.ReadOnly or flags.ReadWrite, and matters only for SQLite files.
 func (f *workersFlags) withRecords(ctx context.Context, mode string, use func(*lease.Inspection) error) error {
 	return f.withStore(ctx, mode, func(store lease.Store) error {
 		in, err := f.inspect(ctx, store)
@@ -45,9 +47,7 @@ func (f *workersFlags) withRecords(ctx context.Context, mode string, use func(*l
 }
 
 // withStore opens the database or another store, calls use and closes it. mode is
-// flags.ReadOnly or flags.ReadWrite. withStore does not create the table of workers. It
-// also opens a server that may lose writes, because only a process that leases a worker
-// must refuse such a server.
+// flags.ReadOnly or flags.ReadWrite, and matters only for SQLite files.
 func (f *workersFlags) withStore(ctx context.Context, mode string, use func(lease.Store) error) error {
 	if err := f.store.Check(); err != nil {
 		return err
@@ -56,13 +56,15 @@ func (f *workersFlags) withStore(ctx context.Context, mode string, use func(leas
 		return f.withRemote(ctx, use)
 	}
 	return f.database.With(ctx, mode, func(db *gorm.DB) error {
+		// The commands do not create the table of workers. They also use a server that may lose
+		// writes, because only a process that leases a worker must refuse such a server.
 		options := append(f.store.Options(), sqllease.ExistingTable(), sqllease.AllowVolatile())
 		return use(sqllease.New(db, options...))
 	})
 }
 
 // withRemote opens a store that is not a database, such as Redis, calls use and closes it.
-// If use fails, an error of closing the store is of no interest.
+// It discards the warnings that the store logs, which the command doctor shows.
 func (f *workersFlags) withRemote(ctx context.Context, use func(lease.Store) error) error {
 	if err := f.store.CheckRemote(); err != nil {
 		return err
@@ -72,6 +74,7 @@ func (f *workersFlags) withRemote(ctx context.Context, use func(lease.Store) err
 		return err
 	}
 	err = use(store.Store)
+	// If use has failed, an error of Close would only distract from it.
 	if closeErr := store.Close(); err == nil && closeErr != nil {
 		return fmt.Errorf("close the store: %w", closeErr)
 	}

@@ -30,7 +30,8 @@ without --force: nobody could issue until then.
 
 ` + flags.TimeForms
 
-// maxRaise is how far ahead of the clock bounds can be raised without --force.
+// maxRaise is how far ahead of the clock bounds can be raised without --force. Until the
+// clock reaches a bound that was raised, no process can issue IDs under its worker.
 const maxRaise = 24 * time.Hour
 
 // raiseFlags holds the flags of workers raise.
@@ -41,6 +42,7 @@ type raiseFlags struct {
 	force, dryRun bool
 }
 
+// newRaise returns the command workers raise. now is the clock with which --to is compared.
 func newRaise(now func() time.Time) *cobra.Command {
 	f := &raiseFlags{workersFlags: workersFlags{now: now}}
 	cmd := &cobra.Command{
@@ -64,7 +66,7 @@ func newRaise(now func() time.Time) *cobra.Command {
 	return cmd
 }
 
-// run checks the time of --to before it opens the store.
+// run raises the bounds. It checks the time of --to before it opens the store.
 func (f *raiseFlags) run(cmd *cobra.Command, _ []string) error {
 	to, err := f.parseTo()
 	if err != nil {
@@ -88,7 +90,8 @@ func (f *raiseFlags) parseTo() (time.Time, error) {
 	return to, nil
 }
 
-// raise shows the plan, asks and raises the bounds.
+// raise shows how many bounds are below the time to, asks for confirmation, and raises these
+// bounds to that time. With --dry-run it only shows their number.
 func (f *raiseFlags) raise(cmd *cobra.Command, in *lease.Inspection, to time.Time) error {
 	out := cmd.OutOrStdout()
 	if len(in.Holders) == 0 {
@@ -102,7 +105,7 @@ func (f *raiseFlags) raise(cmd *cobra.Command, in *lease.Inspection, to time.Tim
 	if err := f.confirm.Ask(cmd, "Raise the bounds?"); err != nil {
 		return err
 	}
-	n, err := in.Raise(cmd.Context(), to)
+	n, err := in.Raise(cmd.Context(), to) // n bounds are raised, also after an error
 	raised := terminal.Counted(n, "bound has been raised", "bounds have been raised")
 	switch {
 	case err != nil && cmd.Context().Err() != nil:
@@ -119,10 +122,10 @@ func (f *raiseFlags) raise(cmd *cobra.Command, in *lease.Inspection, to time.Tim
 }
 
 // printPlan prints how many bounds would be raised, and how many of their workers are held.
-// Workers without a record are missing, and get one with the bound to.
+// A worker without a record has no bound yet, and would get a record with the bound to.
 func (f *raiseFlags) printPlan(out io.Writer, in *lease.Inspection, to time.Time) {
-	total := 1 << (in.Layout.DatacenterBits + in.Layout.WorkerBits)
-	below, held := 0, 0
+	total := 1 << (in.Layout.DatacenterBits + in.Layout.WorkerBits) // the workers of the layout
+	below, held := 0, 0                                             // of the workers with a record
 	for _, h := range in.Holders {
 		if !h.Until.Before(to) {
 			continue
@@ -133,9 +136,9 @@ func (f *raiseFlags) printPlan(out io.Writer, in *lease.Inspection, to time.Time
 		}
 	}
 	at := terminal.Stamp(to)
-	missing := total - len(in.Holders)
+	missing := total - len(in.Holders) // workers without a record
 	terminal.Say(out, "%d of %d bounds are below %s and would be raised to it, %d of them of workers without a record", below+missing, total, at, missing)
-	if below+missing == 0 {
+	if below+missing == 0 { // Raise then writes one bound, because only a write is acknowledged
 		terminal.Say(out, "one bound is raised by a tick all the same: with that write the database acknowledges the others")
 	}
 	if held > 0 {
@@ -143,7 +146,8 @@ func (f *raiseFlags) printPlan(out io.Writer, in *lease.Inspection, to time.Time
 	}
 }
 
-// freeFrom returns from which time on a worker can be leased, in words.
+// freeFrom returns, in words, from which time on another process can lease a worker whose
+// bound was raised to the time to.
 func freeFrom(to, now time.Time) string {
 	if !to.After(now) {
 		return "nobody has to wait: that time has passed"

@@ -34,6 +34,8 @@ type releaseFlags struct {
 	confirm flags.Confirm
 }
 
+// newRelease returns the command workers release. now is the clock, by which it reports when a
+// worker is free.
 func newRelease(now func() time.Time) *cobra.Command {
 	f := &releaseFlags{workersFlags: workersFlags{now: now}}
 	cmd := &cobra.Command{
@@ -54,8 +56,8 @@ func newRelease(now func() time.Time) *cobra.Command {
 	return cmd
 }
 
-// release releases the named workers. If a name is not a held worker, it returns an error
-// before it releases any worker.
+// release takes the named workers, such as 0/7, from their holders. It checks all names
+// first, so that it releases no worker if a name is wrong or if nobody holds the worker.
 func (f *releaseFlags) release(cmd *cobra.Command, in *lease.Inspection, names []string) error {
 	holders := make([]lease.Holder, len(names))
 	for i, name := range names {
@@ -69,14 +71,15 @@ func (f *releaseFlags) release(cmd *cobra.Command, in *lease.Inspection, names [
 		holders[i] = h
 	}
 	evicted, err := f.evict(cmd, in, holders)
+	// After an error the output lists the workers that were released before it.
 	if f.json && (err == nil || len(evicted) > 0) {
 		err = errors.Join(err, terminal.SayJSON(cmd.OutOrStdout(), map[string]any{"released": evicted}))
 	}
 	return err
 }
 
-// evict releases the holders' workers, and returns the workers that it has released, also
-// after an error.
+// evict asks for each worker whether to take it from its holder, and does so. It returns the
+// workers that it has released, also after an error.
 func (f *releaseFlags) evict(cmd *cobra.Command, in *lease.Inspection, holders []lease.Holder) (evicted []releasedWorker, err error) {
 	ctx := cmd.Context()
 	for i, h := range holders {
@@ -84,7 +87,7 @@ func (f *releaseFlags) evict(cmd *cobra.Command, in *lease.Inspection, holders [
 		if err := f.confirm.Ask(cmd, "Take "+h.String()+"?"); err != nil {
 			return evicted, terminal.Interrupted(ctx, err, progress)
 		}
-		if err := in.Evict(ctx, h); err != nil {
+		if err := in.Evict(ctx, h); err != nil { // the write may have reached the store nevertheless
 			return evicted, terminal.Interrupted(ctx, err, progress+fmt.Sprintf(`, and worker %d/%d may be: see "gormflake workers"`, h.Datacenter, h.Worker))
 		}
 		evicted = append(evicted, f.report(cmd, h))
@@ -109,9 +112,10 @@ func (f *releaseFlags) report(cmd *cobra.Command, h lease.Holder) releasedWorker
 	return releasedWorker{h.Datacenter, h.Worker, h.Owner, terminal.Stamp(h.Until)}
 }
 
-// freeWhen returns when a released worker is free, in words.
+// freeWhen returns, in words, when a released worker is free, which is when the clock reaches
+// its bound. h is its record before the release.
 func freeWhen(h lease.Holder, now time.Time) string {
-	if h.State(now) == lease.Lapsed {
+	if h.State(now) == lease.Lapsed { // the bound has passed
 		return "it is free"
 	}
 	return fmt.Sprintf("it is free in %s, at %s", terminal.Span(h.Until.Sub(now)), terminal.Stamp(h.Until))

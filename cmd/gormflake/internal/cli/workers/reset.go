@@ -44,6 +44,8 @@ On PostgreSQL the account needs pg_read_all_stats to see the transactions of
 others, on MySQL and MariaDB the right PROCESS. On SQLite, the write lock is
 taken once.`
 
+// newReset returns the command workers reset. now is the clock, and wait waits for a duration
+// or until the context ends.
 func newReset(now func() time.Time, wait func(context.Context, time.Duration) error) *cobra.Command {
 	f := &resetFlags{workersFlags: workersFlags{now: now}, wait: wait}
 	cmd := &cobra.Command{
@@ -69,9 +71,10 @@ func newReset(now func() time.Time, wait func(context.Context, time.Duration) er
 	return cmd
 }
 
-// run opens the database twice, because the records are written over one connection, and
-// the keys are read over another one that is set to read only. With --dry-run it only shows
-// what it would do.
+// run lowers the bound of the worker in args[0]. The other arguments are the tables whose
+// keys to search. With --dry-run it only shows what it would do. It opens the database
+// twice, because it writes the record of the worker over one connection, and reads keys
+// over another connection that is set to read only.
 func (f *resetFlags) run(cmd *cobra.Command, args []string) error {
 	if f.timeout <= 0 {
 		return terminal.Usagef("--timeout %v: want more than zero", f.timeout)
@@ -97,10 +100,10 @@ func (f *resetFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// prepare checks that the bound is far ahead, prints what reset would do, and searches for
-// keys of the worker at or after the new bound. It only reads. tables are the tables
-// whose keys to search; if it is empty, all tables are searched. columns are the further
-// columns.
+// prepare makes all checks that only read. It returns an error if the bound is not far ahead
+// of the clock, or if a key of the worker at or after the new bound exists. In between it
+// prints what reset would do. tables are the tables whose keys to search, or empty for all
+// tables. columns are the columns of --column, which are searched too.
 func (r *reset) prepare(tables []string, columns []readonly.Table) error {
 	if err := r.readRecord(); err != nil {
 		return err
@@ -114,9 +117,10 @@ func (r *reset) prepare(tables []string, columns []readonly.Table) error {
 		return fmt.Errorf("datacenter %d worker %d: its bound, %s, is %s: waiting for it is enough; reset is for bounds more than a day ahead of the clock",
 			r.holder.Datacenter, r.holder.Worker, terminal.Stamp(r.holder.Until), terminal.Age(r.holder.Until, now))
 	}
+	// A holder that reaches the database notices within its window that it has lost the
+	// worker. The record shows only the window of the last holder, so take the longest window
+	// of all records for earlier holders.
 	r.window = minWindow
-	// The record does not tell how long the windows of earlier holders were, so the longest
-	// window of all records is taken.
 	for _, h := range r.in.Holders {
 		r.window = max(r.window, h.Window)
 	}
@@ -128,7 +132,8 @@ func (r *reset) prepare(tables []string, columns []readonly.Table) error {
 	return r.search(now.Add(r.window))
 }
 
-// printPlan prints what reset would do, and what the user has to do first.
+// printPlan prints what reset would do, and what the user has to do first. ahead is how far
+// the bound is ahead of the clock. unsearched are the tables in which keys are not searched.
 func (r *reset) printPlan(ahead time.Duration, unsearched []string) {
 	terminal.Say(r.out, "%v: its bound is %s ahead of the clock", r.holder, terminal.Span(ahead))
 	terminal.Say(r.out, "it would be lowered to %s ahead of the clock, after a wait of %s", terminal.Span(r.window), terminal.Span(r.window))
@@ -158,7 +163,8 @@ func (r *reset) resetWorker(cmd *cobra.Command) error {
 	}
 	bound, err := r.lower()
 	if err != nil {
-		// Both arguments say so, because after Ctrl-C only the last one is shown.
+		// Interrupted returns its second argument, or after Ctrl-C an error with the third. Both
+		// contain the state.
 		const state = "the bound is not lowered, and nobody holds the worker: run the same command again"
 		return terminal.Interrupted(r.Ctx, fmt.Errorf("%w; %s", err, state), state)
 	}
@@ -172,20 +178,22 @@ func (r *reset) resetWorker(cmd *cobra.Command) error {
 	return nil
 }
 
-// lower lowers the bound of a released worker after it has made sure that no process can
-// issue under it any more.
+// lower lowers the bound of a released worker to a window ahead of the clock, and returns
+// the new bound. First it waits until no process that reaches the database issues under the
+// worker, and until no open transaction can contain a key of the worker. Then it searches
+// for keys at or after the new bound.
 func (r *reset) lower() (bound time.Time, err error) {
 	terminal.Say(r.out, "waiting %s for holders to notice", terminal.Span(r.window))
 	if err := r.flags.wait(r.Ctx, r.window); err != nil {
 		return bound, err
 	}
-	before := r.holder.Until
+	oldBound := r.holder.Until
 	// Read the record again, because another process may have leased the worker or raised
 	// its bound meanwhile.
 	if err := r.readRecord(); err != nil {
 		return bound, err
 	}
-	if r.holder.Owner != "" || !r.holder.Until.Equal(before) {
+	if r.holder.Owner != "" || !r.holder.Until.Equal(oldBound) {
 		return bound, fmt.Errorf("the record has changed in the meantime: %v", r.holder)
 	}
 	if err := r.awaitTransactions(); err != nil {

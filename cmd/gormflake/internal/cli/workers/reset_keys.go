@@ -14,7 +14,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// maxListed is the largest number of names in a list.
+// maxListed is the largest number of names that joinNames lists.
 const maxListed = 20
 
 // tablesSQL returns the schemas and names of all tables of the database. The schema is
@@ -29,7 +29,8 @@ WHERE c.relkind IN ('r', 'p', 'f') AND NOT c.relispartition
   AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\_%' ORDER BY 1, 2`,
 }
 
-// parseColumns parses the values of --column.
+// parseColumns parses the values of --column, which are table.column or
+// schema.table.column. It returns each column as the key of a table.
 func parseColumns(values []string) ([]readonly.Table, error) {
 	columns := make([]readonly.Table, len(values))
 	for i, flag := range values {
@@ -38,15 +39,15 @@ func parseColumns(values []string) ([]readonly.Table, error) {
 			return nil, terminal.Usagef("--column %q: want table.column, such as orders.parent_id", flag)
 		}
 		last := len(parts) - 1
-		// parts[:last-1] is the schema, or nothing if only the table and the column are given.
+		// parts[:last-1] has the schema, or is empty for table.column.
 		columns[i] = readonly.Table{Schema: strings.Join(parts[:last-1], ""), Name: parts[last-1], Key: parts[last]}
 	}
 	return columns, nil
 }
 
-// findColumns sets the columns to search, which are the keys of the named tables, or of all
-// tables if the list is empty, and the further columns. It returns the tables that are not
-// searched.
+// findColumns sets r.columns, the columns to search. These are the primary keys of the named
+// tables, or of all tables if tables is empty, and the columns of --column. It returns the
+// names of all other tables, because the user has to know that they are not searched.
 func (r *reset) findColumns(tables []string, columns []readonly.Table) (unsearched []string, err error) {
 	keys, err := r.Tables("")
 	if err != nil {
@@ -60,6 +61,7 @@ func (r *reset) findColumns(tables []string, columns []readonly.Table) (unsearch
 		}
 	}
 	r.columns = slices.Concat(keys, columns)
+	// r.Tables leaves out tables whose primary key does not begin with an integer.
 	all, err := readonly.Rows(r.Database, tablesSQL[r.Dialect], nil, func(t *readonly.Table) []any { return []any{&t.Schema, &t.Name} })
 	for _, t := range all {
 		searched := slices.ContainsFunc(r.columns, func(c readonly.Table) bool { return c.String() == t.String() })
@@ -71,7 +73,7 @@ func (r *reset) findColumns(tables []string, columns []readonly.Table) (unsearch
 	return unsearched, err
 }
 
-// selectKeys returns the keys of the named tables.
+// selectKeys returns the elements of keys, each a table with its key, whose tables are named.
 func selectKeys(keys []readonly.Table, names []string) ([]readonly.Table, error) {
 	var found []readonly.Table
 	for _, name := range names {
@@ -84,8 +86,8 @@ func selectKeys(keys []readonly.Table, names []string) ([]readonly.Table, error)
 	return found, nil
 }
 
-// search returns an error if a column contains a key of the worker at or after the bound,
-// or cannot be read.
+// search returns an error if a column of r.columns contains a key of the worker at or after
+// the bound, or cannot be read. The error names all such columns.
 func (r *reset) search(bound time.Time) error {
 	var errs []error
 	for _, c := range r.columns {
@@ -95,14 +97,18 @@ func (r *reset) search(bound time.Time) error {
 }
 
 // searchColumn returns an error if the column contains a key of the worker at or after the
-// bound. It reads only the keys after the bound from the index. It excludes the keys of
-// parked counters, which the database assigns near the end of the layout, because their
-// bits can look like any worker.
+// bound, because the next holder of the worker would issue this key again. Keys begin with
+// their time, so it reads only the last keys of the column's index. It excludes the keys
+// that the database itself assigns from a parked counter, near the end of the layout,
+// because their bits can look like any worker.
 func (r *reset) searchColumn(c readonly.Table, bound time.Time) error {
 	column, layout := r.Quote(c.Key), r.in.Layout
 	// node is the datacenter and the worker, which are next to each other in an ID.
 	node := r.holder.Datacenter<<layout.WorkerBits | r.holder.Worker
 	parked := parking.NewPlace(layout)
+	// For worker 7 of datacenter 0 of the layout twitter, the query is SELECT MAX(id) FROM orders
+	// WHERE id >= the first ID at the bound AND (id >> 12) & 1023 = 7 AND id NOT BETWEEN the
+	// first and the last key of a parked counter.
 	query := fmt.Sprintf("SELECT MAX(%s) FROM %s WHERE %s >= %d AND (%s >> %d) & %d = %d AND %s NOT BETWEEN %d AND %d",
 		column, r.Quote(c.Schema, c.Name), column, layout.Min(bound).Int64(),
 		column, layout.SequenceBits, int64(1)<<(layout.DatacenterBits+layout.WorkerBits)-1, node,
@@ -118,7 +124,8 @@ func (r *reset) searchColumn(c readonly.Table, bound time.Time) error {
 		c.Column(), highest.Int64, terminal.Stamp(layout.Time(types.ID(highest.Int64))))
 }
 
-// joinNames joins names with commas. If there are more than maxListed, it counts the rest.
+// joinNames joins names with commas. Of more than maxListed names it lists maxListed, and
+// counts the rest, as in "a, b and 5 more".
 func joinNames(names []string) string {
 	switch more := len(names) - maxListed; {
 	case len(names) == 0:

@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	// minReset is how far ahead of the clock the bound of a worker must be. If it is
-	// nearer, the user can wait until it has passed.
+	// minReset is how far ahead of the clock the bound of a worker must be to be lowered. If
+	// it is nearer, the user can wait until it has passed.
 	minReset = 24 * time.Hour
 
-	// minWindow is the default window of a lease, which is how far ahead of the clock a
-	// holder keeps its bound. The new bound is at least as far ahead.
+	// minWindow is the least time for which lower waits, and for which the new bound is ahead
+	// of the clock. It is the default window of a lease, which is how far ahead of the clock a
+	// holder keeps its bound.
 	minWindow = time.Minute
 
-	// maxDifference is how far this machine's clock may differ from the database's.
+	// maxDifference is how far this machine's clock may differ from the database's clock.
 	maxDifference = time.Minute
 )
 
@@ -44,10 +45,10 @@ type reset struct {
 	name  string // the worker as the user named it
 	out   io.Writer
 
-	in      *lease.Inspection
-	holder  lease.Holder     // the record of the worker as it was last read
-	window  time.Duration    // how long to wait, and how far ahead the new bound is
-	columns []readonly.Table // the columns to search, each as the key of a table
+	in      *lease.Inspection // all records as they were last read
+	holder  lease.Holder      // the record of the worker among them
+	window  time.Duration     // how long to wait, and how far ahead the new bound is
+	columns []readonly.Table  // the columns to search, each as the key of a table
 }
 
 // readRecord reads the records, and sets in and holder.
@@ -58,8 +59,9 @@ func (r *reset) readRecord() (err error) {
 	return err
 }
 
-// now returns the later time of this machine's clock and the database's, because a bound that
-// is too high repeats no ID. It returns an error if they differ too much. SQLite runs in this process, and has no clock of its own.
+// now returns the time of this machine's clock or of the database's clock, whichever is
+// later, because a bound that is too high repeats no ID. It returns an error if the two
+// differ too much. SQLite runs in this process, and has no clock of its own.
 func (r *reset) now() (time.Time, error) {
 	now := r.flags.now()
 	if r.Dialect == "sqlite" {

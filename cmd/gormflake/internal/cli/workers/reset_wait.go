@@ -32,31 +32,35 @@ func (r *reset) transactionsEnd(ctx context.Context) error {
 }
 
 const (
-	// postgresOpenSQL returns the number of sessions whose transaction began before $1, and
-	// the number of sessions of other accounts whose transactions the role may not see.
-	// PostgreSQL shows <insufficient privilege> in place of their queries.
+	// postgresOpenSQL returns the number of sessions whose transaction began at or before $1,
+	// and the number of sessions of other accounts whose transactions the role may not see.
+	// PostgreSQL shows <insufficient privilege> in place of their queries. It leaves out
+	// background processes, which have no user, and the session of the query itself.
 	postgresOpenSQL = `SELECT count(*) FILTER (WHERE xact_start <= $1),
   count(*) FILTER (WHERE query = '<insufficient privilege>')
 FROM pg_stat_activity
 WHERE datname = current_database() AND usename IS NOT NULL AND pid <> pg_backend_pid()`
 
-	// postgresNextSQL returns the next transaction ID, and postgresEndedSQL returns whether
-	// all transactions before it have ended. They find prepared transactions, which have no
-	// session. A transaction has an ID once it has written. All transactions below the xmin
-	// of a snapshot have ended.
+	// postgresNextSQL returns the xmax of a snapshot, which is one more than the highest ID of
+	// a transaction that has ended. postgresEndedSQL returns whether all transactions with a
+	// smaller ID than $1 have ended, as all transactions below the xmin of a snapshot have. The
+	// two queries also find prepared transactions, which have no session. A transaction has an
+	// ID once it has written.
 	postgresNextSQL  = "SELECT txid_snapshot_xmax(txid_current_snapshot())"
 	postgresEndedSQL = "SELECT txid_snapshot_xmin(txid_current_snapshot()) >= $1"
 )
 
-// postgresTransactionsEnd waits first for the sessions, of which it can say how many are
-// left, and then for transactions without a session.
+// postgresTransactionsEnd waits until the present transactions of a PostgreSQL database have
+// ended. It waits first for the sessions of this database, of which it can say how many are
+// left. Then it waits for transactions that have no session, or that belong to another
+// database.
 func (r *reset) postgresTransactionsEnd(ctx context.Context) error {
 	var now time.Time
 	if err := r.Ask("SELECT clock_timestamp()", nil, &now); err != nil {
 		return err
 	}
 	err := r.poll(ctx, func() (string, error) {
-		var open, unseen int
+		var open, unseen int // transactions; sessions whose transactions cannot be seen
 		err := r.Ask(postgresOpenSQL, []any{now}, &open, &unseen)
 		return describeOpen(open, unseen), err
 	})
@@ -76,8 +80,8 @@ func (r *reset) postgresTransactionsEnd(ctx context.Context) error {
 	})
 }
 
-// describeOpen describes the transactions that are open and the sessions that cannot be
-// seen, or returns "" if both numbers are 0.
+// describeOpen describes a number of open transactions, and a number of sessions whose
+// transactions cannot be seen. It returns "" if both numbers are 0.
 func describeOpen(open, unseen int) string {
 	var parts []string
 	if open > 0 {
@@ -89,15 +93,17 @@ func describeOpen(open, unseen int) string {
 	return strings.Join(parts, " and ")
 }
 
-// mysqlNewestSQL returns the start of the newest transaction. mysqlOpenSQL counts the
-// transactions that began no later. Times are in whole seconds, so it also counts those
-// that begin later in the same second.
+// mysqlNewestSQL returns the start of the newest transaction on the server, or NULL if no
+// transaction is open. mysqlOpenSQL counts the open transactions that began no later, except
+// the transaction of its own connection. Times are in whole seconds, so it also counts a
+// transaction that began later in the same second. That only makes the wait longer.
 const (
 	mysqlNewestSQL = "SELECT CAST(MAX(trx_started) AS CHAR) FROM information_schema.innodb_trx"
 	mysqlOpenSQL   = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_started <= ? AND trx_mysql_thread_id <> CONNECTION_ID()"
 )
 
-// mysqlTransactionsEnd waits for the transactions that began up to now.
+// mysqlTransactionsEnd waits until the present transactions of a MySQL or MariaDB server
+// have ended. A transaction belongs to these if it began no later than the newest of them.
 func (r *reset) mysqlTransactionsEnd(ctx context.Context) error {
 	var newest sql.NullString
 	if err := r.Ask(mysqlNewestSQL, nil, &newest); err != nil {
@@ -106,7 +112,7 @@ func (r *reset) mysqlTransactionsEnd(ctx context.Context) error {
 		}
 		return err
 	}
-	if !newest.Valid { // NULL if no transaction is open
+	if !newest.Valid { // no transaction is open
 		return nil
 	}
 	return r.poll(ctx, func() (string, error) {
@@ -116,20 +122,20 @@ func (r *reset) mysqlTransactionsEnd(ctx context.Context) error {
 	})
 }
 
-// pause waits for d, or until ctx ends. Then it returns the cause of ctx.
+// pause waits for d and returns nil. If ctx ends before, pause returns the cause of ctx.
 func pause(ctx context.Context, d time.Duration) error {
 	timer, stop := context.WithTimeout(ctx, d)
 	defer stop()
 	<-timer.Done()
-	return context.Cause(ctx)
+	return context.Cause(ctx) // of ctx, which has no cause if only timer has ended
 }
 
-// poll calls describe, with pauses, until it returns "". describe names the
-// transactions that are still open. If ctx ends before, poll returns this description as
-// an error.
-func (r *reset) poll(ctx context.Context, describe func() (string, error)) error {
+// poll calls findOpen, with pauses, until it returns "". findOpen returns a description of
+// the transactions that are still open, for example "2 transactions". If ctx ends before,
+// poll returns the last description as an error.
+func (r *reset) poll(ctx context.Context, findOpen func() (string, error)) error {
 	for {
-		open, err := describe()
+		open, err := findOpen()
 		if err != nil || open == "" {
 			return err
 		}
@@ -139,9 +145,10 @@ func (r *reset) poll(ctx context.Context, describe func() (string, error)) error
 	}
 }
 
-// sqliteTransactionsEnd waits until it gets the write lock, which every transaction that
-// writes holds until its end. It opens another connection, because that of r is set to read
-// only.
+// sqliteTransactionsEnd waits until it gets the write lock of the SQLite file, which every
+// transaction that writes holds until its end. It opens another connection, because the
+// connection of r is set to read only. The end of ctx does not interrupt the statement, so
+// that poll can return the error "database is locked" of SQLite.
 func (r *reset) sqliteTransactionsEnd(ctx context.Context) error {
 	return r.flags.database.With(r.Ctx, flags.ReadWrite, func(db *gorm.DB) error {
 		return r.poll(ctx, func() (string, error) {
@@ -154,8 +161,8 @@ func (r *reset) sqliteTransactionsEnd(ctx context.Context) error {
 	})
 }
 
-// awaitTransactions waits until the present transactions have ended, because they may
-// contain keys that are not visible yet.
+// awaitTransactions waits until the present transactions have ended, because they may have
+// inserted keys of the worker that are not visible yet. It waits at most --timeout.
 func (r *reset) awaitTransactions() error {
 	terminal.Say(r.out, "waiting for transactions to end")
 	ctx, cancel := context.WithTimeoutCause(r.Ctx, r.flags.timeout, errTransactions)

@@ -1,7 +1,10 @@
 // Package workers has the command workers, which shows the records of leases, and its
-// subcommands, most of which change them. raise.go is an example of a subcommand without arguments,
-// and release.go of a subcommand whose arguments are workers. workers.go is an example of a
-// command that only reads.
+// subcommands, most of which change them. A lease is the right of a process, its holder, to
+// issue IDs under a worker. Its record has the bound, a time from which on the holder issues
+// no ID unless it raises the bound first.
+//
+// raise.go is an example of a subcommand without arguments, and release.go of a subcommand
+// whose arguments are workers. workers.go is an example of a command that only reads.
 package workers
 
 import (
@@ -38,8 +41,8 @@ OWNER is the host, the process and a random token of one lease.
 
 Nothing is written, and no table created.`
 
-// New returns the command workers with its subcommands. wait waits for a duration or
-// until the context ends; nil means a timer.
+// New returns the command workers with its subcommands. now is the clock. wait waits for a
+// duration or until the context ends; nil means a timer. Tests replace both.
 func New(now func() time.Time, wait func(context.Context, time.Duration) error) *cobra.Command {
 	if wait == nil {
 		wait = pause
@@ -70,7 +73,7 @@ func New(now func() time.Time, wait func(context.Context, time.Duration) error) 
 // run prints the selected workers as a table or as JSON.
 func (f *workersFlags) run(cmd *cobra.Command, args []string) error {
 	return f.withRecords(cmd.Context(), flags.ReadOnly, func(in *lease.Inspection) (err error) {
-		hasRecords := len(in.Holders) > 0
+		hasRecords := len(in.Holders) > 0 // before selectHolders removes workers
 		if in.Holders, err = f.selectHolders(in, args); err != nil {
 			return err
 		}
@@ -85,8 +88,9 @@ func (f *workersFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// selectHolders returns the holders that the arguments and --held select, in the order of
-// the records.
+// selectHolders returns the workers of in.Holders that the arguments and --held select, in
+// the order of the records. Without arguments it selects all workers. It overwrites
+// in.Holders.
 func (f *workersFlags) selectHolders(in *lease.Inspection, names []string) ([]lease.Holder, error) {
 	var named []lease.Holder
 	for _, name := range names {
@@ -101,16 +105,16 @@ func (f *workersFlags) selectHolders(in *lease.Inspection, names []string) ([]le
 	}), nil
 }
 
-// writeWorkers prints the workers as a table. If free is false, it prints the number of
+// writeWorkers prints the workers as a table. If showFree is false, it prints the number of
 // free workers in place of their rows.
-func writeWorkers(out io.Writer, in *lease.Inspection, now time.Time, free bool) error {
+func writeWorkers(out io.Writer, in *lease.Inspection, now time.Time, showFree bool) error {
 	terminal.Say(out, "%v\n", in.Layout)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	terminal.Say(table, "DATACENTER\tWORKER\tSTATE\tBOUND\tFROM NOW\tOWNER")
 	hidden := 0
 	for _, h := range in.Holders {
 		state := h.State(now)
-		if state == lease.Free && !free {
+		if state == lease.Free && !showFree {
 			hidden++
 			continue
 		}
