@@ -1,7 +1,9 @@
 package fill
 
 import (
+	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -45,11 +47,11 @@ func updatesOf(stmt *gorm.Statement, m *model.Model) (set clause.Set) {
 		f := stmt.Schema.FieldsByDBName[name]
 		selected, isNamed := named[name]
 		isTagged := slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Field == f })
-		// GORM leaves out a column whose default only the database knows.
-		chosen := !f.HasDefaultValue || f.DefaultValueInterface != nil
+		// GORM leaves out a column whose default only the database knows, except default:NULL.
+		leftToDatabase := hasDatabaseDefault(f) && !strings.EqualFold(f.DefaultValue, "NULL")
 		// GORM also leaves out the primary key, the time of creation, columns that the
 		// statement does not select, and columns that the maps lack.
-		if isTagged || f.PrimaryKey || !chosen || f.AutoCreateTime > 0 || !selected && (isNamed || restricted) || !inserts(stmt, f) {
+		if isTagged || f.PrimaryKey || leftToDatabase || f.AutoCreateTime > 0 || !selected && (isNamed || restricted) || !inserts(stmt, f) {
 			continue
 		}
 		if f.AutoUpdateTime > 0 {
@@ -61,13 +63,29 @@ func updatesOf(stmt *gorm.Statement, m *model.Model) (set clause.Set) {
 	return set
 }
 
-// inserts reports whether the statement inserts a value into the column. Structs have a
-// value for each column, and maps may lack one.
+// hasDatabaseDefault reports whether the column has a default whose value GORM does not know,
+// such as default:NULL or default:now().
+func hasDatabaseDefault(f *schema.Field) bool {
+	return f.HasDefaultValue && f.DefaultValueInterface == nil
+}
+
+// inserts reports whether the statement inserts a value into the column. Maps may lack a
+// column. Structs have all columns, but GORM leaves out a column with a default of the
+// database if it is zero in each row.
 func inserts(stmt *gorm.Statement, f *schema.Field) bool {
-	maps, ok := rowview.Maps(stmt.Dest)
-	return !ok || slices.ContainsFunc(maps, func(values map[string]any) bool {
-		_, found := values[nameIn(values, f)]
-		return found
+	if maps, ok := rowview.Maps(stmt.Dest); ok {
+		return slices.ContainsFunc(maps, func(values map[string]any) bool {
+			_, found := values[nameIn(values, f)]
+			return found
+		})
+	}
+	if !hasDatabaseDefault(f) {
+		return true
+	}
+	rows, err := rowview.Of(stmt)
+	return err == nil && rows.Contain(func(row reflect.Value) bool {
+		_, isZero := f.ValueOf(stmt.Context, row)
+		return !isZero
 	})
 }
 

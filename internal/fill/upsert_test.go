@@ -65,6 +65,57 @@ func TestUpsert(t *testing.T) {
 	})
 }
 
+// TestUpdateAllLikeGORM checks that an upsert with UpdateAll updates the columns that it
+// updates without the plugin, except those with tags. The columns differ in their defaults,
+// because GORM leaves out columns whose default only the database knows, except default:NULL.
+func TestUpdateAllLikeGORM(t *testing.T) {
+	t.Parallel()
+	type (
+		part struct {
+			ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+			Public types.ID `snowflake:"id"`
+			Code   string   `gorm:"unique"`
+			Note   *string  `gorm:"default:NULL"`
+			Size   string   `gorm:"default:null"`
+			State  string   `gorm:"default:fresh()"`
+			Kind   string   `gorm:"default:plain"`
+		}
+		plain struct {
+			ID    types.ID `gorm:"primaryKey"`
+			Code  string   `gorm:"unique"`
+			Note  *string  `gorm:"default:NULL"`
+			Size  string   `gorm:"default:null"`
+			State string   `gorm:"default:fresh()"`
+			Kind  string   `gorm:"default:plain"`
+		}
+	)
+	note := "a note"
+	updated := func(value any) []string { // the assignments of the statement, sorted
+		tx := plugintest.Dry(t, gormflake.New(&plugintest.Counter{})).Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "code"}}, UpdateAll: true}).Create(value)
+		plugintest.Must(t, tx)
+		_, set, _ := strings.Cut(tx.Statement.SQL.String(), " DO UPDATE SET ")
+		set, _, _ = strings.Cut(set, " RETURNING ")
+		return slices.Sorted(strings.SplitSeq(set, ","))
+	}
+	for _, test := range []struct {
+		name   string
+		tagged any
+		plain  any
+	}{
+		{"all zero", &part{}, &plain{ID: 1}},
+		{"values", &part{Note: &note, State: "new"}, &plain{ID: 1, Note: &note, State: "new"}},
+		{"one of two rows", &[]part{{}, {Size: "large"}}, &[]plain{{ID: 1}, {ID: 2, Size: "large"}}},
+		{"pointers", []*part{{Note: &note}}, []*plain{{ID: 1, Note: &note}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if got, want := updated(test.tagged), updated(test.plain); !slices.Equal(got, want) || len(got) < 2 {
+				t.Errorf("the upsert sets %q, want %q as without tags", got, want)
+			}
+		})
+	}
+}
+
 // TestUpsertMap checks that a map gets the key of the row that the upsert finds.
 func TestUpsertMap(t *testing.T) {
 	t.Parallel()
