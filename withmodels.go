@@ -97,8 +97,9 @@ func checkLayout(call, fix string, layout snowflake.Layout, keys []*schema.Field
 // isNumberInJSON reports whether encoding/json writes the field as a number. It does not if
 // the json tag hides the field or has the option string, or if the type is text in JSON.
 func isNumberInJSON(f *schema.Field) bool {
-	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-	hidden := name == "-" && options == "" // encoding/json leaves the field out
+	tag := f.Tag.Get("json")
+	_, options, _ := strings.Cut(tag, ",")
+	hidden := tag == "-" // with "-,", encoding/json writes the field under the name -
 	return !hidden && !slices.Contains(strings.Split(options, ","), "string") && !model.IsText(f.FieldType)
 }
 
@@ -145,10 +146,22 @@ func countersError(counters []check.Counter, layout snowflake.Layout, place park
 		text += " Move with package sqlmigrate, since no statement parks it: " + strings.Join(unparkable, ", ") + "."
 	}
 	if len(parkable) > 0 {
-		// The command knows these two layouts by name, and the second is its default.
-		flag := map[snowflake.Layout]string{snowflake.JSSafeLayout(): "--layout js-safe ", snowflake.TwitterLayout(): ""}[layout]
-		text += fmt.Sprintf(" Park above all IDs until %d: gormflake migrate apply --park %s--dsn URL %s, or the statements below.", place.Until.Year(), flag, strings.Join(parkable, " "))
+		text += fmt.Sprintf(" Park above all IDs until %d: gormflake migrate apply --park %s--dsn URL %s, or the statements below.", place.Until.Year(), layoutFlags(layout), strings.Join(parkable, " "))
 	}
 	text += " If no program inserts into these tables without the plugin, WithUnparkedCounters makes this a warning"
 	return errors.New(strings.Join(append([]string{text}, statements...), "\n"))
+}
+
+// layoutFlags returns the flags by which the command gormflake uses the layout, each followed
+// by a space. The result is empty for the layout of Twitter, which is the default of the
+// command.
+func layoutFlags(l snowflake.Layout) string {
+	switch l {
+	case snowflake.TwitterLayout():
+		return ""
+	case snowflake.JSSafeLayout():
+		return "--layout js-safe "
+	}
+	return fmt.Sprintf("--epoch %d --tick %v --datacenter-bits %d --worker-bits %d --sequence-bits %d --total-bits %d ",
+		l.Epoch.UnixMilli(), l.Tick, l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.TotalBits)
 }

@@ -185,6 +185,23 @@ func TestOpenRefusesCounters(t *testing.T) {
 	})
 }
 
+// TestParkCommandOfALayout checks that the command in an error of Open has the flags of a
+// layout that is not among the named layouts of the command. With the default of the command,
+// it would park the counter above the IDs of another layout.
+func TestParkCommandOfALayout(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.SQLite)
+	plugintest.Migrate(t, otherProgram(t, db), plainUsers...)
+	gen, err := gormflake.Open(t.Context(), db, quiet, gormflake.WithModels(plainUsers...), gormflake.WithSnowflake(snowflake.WithLayout(snowflake.DiscordLayout())))
+	if err == nil {
+		_ = gen.Close(context.Background())
+	}
+	const want = "migrate apply --park --epoch 1420070400000 --tick 1ms --datacenter-bits 5 --worker-bits 5 --sequence-bits 12 --total-bits 63 --dsn URL "
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("err = %v, want it to have %q", err, want)
+	}
+}
+
 type oddlyNamed struct{ ID uint }
 
 func (oddlyNamed) TableName() string { return "50% of 'em" }
@@ -427,6 +444,9 @@ func TestNumbersNeedALayout(t *testing.T) {
 		quoted struct {
 			ID uint `json:"id,string"`
 		}
+		dash struct {
+			ID uint `json:"-,"` //nolint:staticcheck // encoding/json takes it for the name -
+		}
 	)
 	for _, test := range []struct {
 		name    string
@@ -435,6 +455,7 @@ func TestNumbersNeedALayout(t *testing.T) {
 	}{
 		{"not in JSON", false, []gormflake.Option{gormflake.WithModels(&hidden{}, &quoted{})}},
 		{"number", true, []gormflake.Option{gormflake.WithModels(&number{})}},
+		{"number with the name -", true, []gormflake.Option{gormflake.WithModels(&dash{})}},
 		{"number beside tagged", true, []gormflake.Option{gormflake.WithModels(&tagged{}, &number{})}},
 		{"other option of the generator", true, []gormflake.Option{gormflake.WithModels(&number{}), gormflake.WithSnowflake(snowflake.WithLag(0))}},
 		{"tagged", false, []gormflake.Option{gormflake.WithModels(&tagged{})}},
@@ -449,7 +470,7 @@ func TestNumbersNeedALayout(t *testing.T) {
 			if err == nil {
 				defer gen.Close(context.Background())
 			}
-			refused := err != nil && strings.Contains(err.Error(), "model number of WithModels has a key that is a number in JSON") &&
+			refused := err != nil && strings.Contains(err.Error(), " of WithModels has a key that is a number in JSON") &&
 				strings.Contains(err.Error(), "JSSafeLayout()") && strings.Contains(err.Error(), "choose it by snowflake.WithLayout(")
 			if refused != test.refused || !refused && err != nil {
 				t.Errorf("err = %v, want refused = %t", err, test.refused)
@@ -474,7 +495,7 @@ func TestNumbersNeedALayout(t *testing.T) {
 			}
 			defer gen.Close(context.Background())
 			err = testdb.Open(t, testdb.SQLite).Use(gormflake.New(gen, gormflake.WithModels(&number{})))
-			refused := err != nil && strings.Contains(err.Error(), "model number of WithModels has a key that is a number in JSON") && strings.Contains(err.Error(), "give snowflake.New WithLayout(")
+			refused := err != nil && strings.Contains(err.Error(), " of WithModels has a key that is a number in JSON") && strings.Contains(err.Error(), "give snowflake.New WithLayout(")
 			if refused != test.refused || !refused && err != nil {
 				t.Errorf("err = %v, want refused = %t", err, test.refused)
 			}
