@@ -103,12 +103,16 @@ func (f *migrateFlags) withMove(ctx context.Context, mode string, tables []strin
 	})
 }
 
+// labelEscapes writes a text as the value of a label. The text format of Prometheus has only
+// these three escapes.
+var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+
 // writeMetrics writes the metrics of a move in the text format of Prometheus. If no move has
 // begun, it only writes the first metric, gormflake_online_under_way. tables are the names on
 // the command line. They become a label, which then does not change while the move runs, so
 // that the same command always writes the same series.
 func writeMetrics(out io.Writer, database string, tables []string, s sqlmigrate.OnlineStatus) {
-	labels := fmt.Sprintf("database=%q,tables=%q", database, strings.Join(tables, ","))
+	labels := `database="` + database + `",tables="` + labelEscapes.Replace(strings.Join(tables, ",")) + `"`
 	write := func(name, kind, help string, value float64) { // writes a metric with the present labels
 		terminal.Say(out, "# HELP gormflake_online_%[1]s %[2]s\n# TYPE gormflake_online_%[1]s %[3]s\ngormflake_online_%[1]s{%[4]s} %[5]v", name, help, kind, labels, value)
 	}
@@ -127,7 +131,7 @@ func writeMetrics(out io.Writer, database string, tables []string, s sqlmigrate.
 	write("lag_waits_total", "counter", "Batches that have waited for replicas.", float64(s.Waits))
 	// Only the last metric has the label stage, because a label that changes begins a new
 	// series.
-	labels += fmt.Sprintf(",stage=%q", s.Stage)
+	labels += `,stage="` + string(s.Stage) + `"`
 	write("stage", "gauge", "Always 1; its label is the stage that is next.", 1)
 }
 

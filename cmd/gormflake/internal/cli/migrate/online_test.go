@@ -32,6 +32,9 @@ func TestMigrateOnline(t *testing.T) {
 		clitest.WantOutcome(t, online("plan", "--back"), clitest.Findings, "Back from stage swap: ", "")
 		clitest.WantOutcome(t, online("status"), clitest.OK, "no move is under way", "")
 		clitest.WantOutcome(t, online("status", "--prometheus"), clitest.OK, "# TYPE gormflake_online_under_way gauge\ngormflake_online_under_way{database=", "")
+		// A label has no escape for a tab.
+		odd := clitest.Command(t, "migrate", "online", "status", "--dsn", url, "--prometheus", "\"a\tb\"")
+		clitest.WantOutcome(t, odd, clitest.OK, "tables=\"\\\"a\tb\\\"\"} 0", "")
 		clitest.WantOutcome(t, online("finish", "--yes"), clitest.Failed, "", "no online move of these tables is under way")
 
 		clitest.WantOutcome(t, online("apply", "--yes", "--replica", "mysql://127.0.0.1:1"), clitest.Failed, "", "--replica 1: database")

@@ -167,7 +167,7 @@ func relative(file string) string {
 	if err != nil {
 		return file
 	}
-	if path, err := filepath.Rel(folder, file); err == nil && !strings.HasPrefix(path, "..") {
+	if path, err := filepath.Rel(folder, file); err == nil && filepath.IsLocal(path) {
 		return path
 	}
 	return file
