@@ -144,12 +144,21 @@ func (p *proof) measure(t *testing.T, move func()) {
 	p.longest(t)
 }
 
-// moveOnline runs a whole online move with this library.
+// moveOnline runs a whole online move with this library, and logs how long its stages took.
 func (p *proof) moveOnline(t *testing.T) {
 	t.Helper()
+	var stages []sqlmigrate.StageName
+	begun := map[sqlmigrate.StageName]time.Duration{} // since the start of Apply
 	p.online(t, "Apply", func(o *sqlmigrate.OnlinePlan) error {
-		return o.Apply(context.Background(), p.db, sqlmigrate.WithPace(p.pace))
+		return o.Apply(context.Background(), p.db, sqlmigrate.WithPace(p.pace), sqlmigrate.WithOnlineProgress(func(now sqlmigrate.OnlineProgress) {
+			if _, known := begun[now.Stage]; !known {
+				stages, begun[now.Stage] = append(stages, now.Stage), now.Elapsed
+			}
+		}))
 	})
+	for i, stage := range stages[:len(stages)-1] {
+		t.Logf("stage %s took %v", stage, (begun[stages[i+1]] - begun[stage]).Round(100*time.Millisecond))
+	}
 	p.online(t, "Finish", func(o *sqlmigrate.OnlinePlan) error { return o.Finish(context.Background(), p.db) })
 }
 
