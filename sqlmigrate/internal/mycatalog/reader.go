@@ -1,11 +1,13 @@
 package mycatalog
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
@@ -105,7 +107,9 @@ func (r *Reader) readJournal(ctx context.Context) error {
 const pairsSQL = "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME " +
 	"FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL"
 
-// readPairs reads the pairs of all databases, and adds those of the journal.
+// readPairs reads the pairs of all databases, adds those of the journal, and sorts them. The
+// server returns them in the order of its files, and a plan lists tables in the order in which
+// it meets them, so that an equal schema on another server would otherwise get another plan.
 func (r *Reader) readPairs(ctx context.Context) error {
 	pairs, err := rows.Read[Pair](ctx, r.conn, pairsSQL)
 	if err == nil { // before any other query, because it reads the warnings of the last
@@ -119,6 +123,9 @@ func (r *Reader) readPairs(ctx context.Context) error {
 			r.Pairs = append(r.Pairs, Pair{f.Child, f.Parent})
 		}
 	}
+	slices.SortFunc(r.Pairs, func(a, b Pair) int {
+		return cmp.Or(a.Child.Compare(b.Child), a.Parent.Compare(b.Parent))
+	})
 	return err
 }
 
