@@ -27,13 +27,14 @@ func main() {
 	}
 }
 
-// run measures, or holds the leases if the arguments say that this is the other process.
+// run measures, or holds the leases if the flag -crowd says that this is the process that the
+// measuring process has started.
 func run(args []string) error {
 	o, err := parse(args)
 	if err != nil {
 		return err
 	}
-	if o.holding {
+	if o.isHolder {
 		return holdLeases(o, os.Stdin, os.Stdout)
 	}
 	return measure(o, args)

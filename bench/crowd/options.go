@@ -12,18 +12,18 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// table is the command's own table, which it drops before and after.
+// table is the command's own table of leases, which it drops before and after.
 const table = "gormflake_bench_workers"
 
 // options are the command's flags.
 type options struct {
 	dsn         string
-	leases      int
-	connections int
-	bits        uint // of the worker
-	window      time.Duration
-	hold        time.Duration
-	holding     bool // this is the process that holds the leases
+	leases      int           // how many leases are held
+	connections int           // the size of the pool that all leases share
+	bits        uint          // the bits of an ID that contain the worker
+	window      time.Duration // the window of each lease
+	holdTime    time.Duration // how long the leases are held
+	isHolder    bool          // whether this is the process that holds the leases
 }
 
 // parse returns the options in the command's arguments.
@@ -35,8 +35,8 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.connections, "connections", 64, "to the database, shared by all leases")
 	flags.UintVar(&o.bits, "bits", 15, "of the worker; the sequence has 22 less these")
 	flags.DurationVar(&o.window, "window", time.Minute, "of each lease")
-	flags.DurationVar(&o.hold, "hold", 3*time.Minute, "how long the leases are held")
-	flags.BoolVar(&o.holding, "crowd", false, "hold the leases; for the command itself")
+	flags.DurationVar(&o.holdTime, "hold", 3*time.Minute, "how long the leases are held")
+	flags.BoolVar(&o.isHolder, "crowd", false, "hold the leases; for the command itself")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -46,8 +46,9 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// layout returns a layout that lasts until 2095. It gives workers the bits that the
-// default layout gives to workers, datacenters and the sequence.
+// layout returns the layout of the leases, which lasts until 2095. The default layout has 22
+// bits for the datacenter, the worker and the sequence. This layout gives o.bits of them to the
+// worker, and the rest to the sequence.
 func (o options) layout() snowflake.Layout {
 	l := snowflake.TwitterLayout()
 	l.Epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
@@ -55,7 +56,7 @@ func (o options) layout() snowflake.Layout {
 	return l
 }
 
-// open returns a database with a pool of the given size.
+// open returns the database of -dsn, with a pool of this number of connections.
 func (o options) open(connections int) (*gorm.DB, error) {
 	dialector, err := dsn.Open(o.dsn)
 	if err != nil {

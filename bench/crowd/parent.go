@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// child is the process that holds the leases, from the view of the process that measures.
+// child is the process that holds the leases, as the process that measures uses it.
 type child struct {
 	command *exec.Cmd
-	stdin   io.WriteCloser
-	answers *json.Decoder
-	server  string // the name of the server's processes
+	stdin   io.WriteCloser // for commands
+	answers *json.Decoder  // of the child's output
+	server  string         // the name of the database server's processes, for serverCPU
 }
 
-// startChild starts the command again as the process that holds the leases. args are the
-// arguments of this command.
+// startChild starts this program again, as the process that holds the leases. args are the
+// arguments of this process.
 func startChild(server string, args []string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -40,7 +40,8 @@ func startChild(server string, args []string) (*child, error) {
 	return &child{command: command, stdin: stdin, answers: json.NewDecoder(stdout), server: server}, command.Start()
 }
 
-// do sends the command, and returns the answer with the server's CPU time.
+// do sends a command to the child, waits until the child has executed it, and returns the
+// child's answer, to which it adds the CPU time of the server.
 func (c *child) do(command string) (f figures, err error) {
 	before := serverCPU(c.server)
 	if _, err := fmt.Fprintln(c.stdin, command); err != nil {
@@ -51,7 +52,7 @@ func (c *child) do(command string) (f figures, err error) {
 	return f, err
 }
 
-// kill kills the process, so that it releases no lease.
+// kill kills the child, which has no time to release its leases.
 func (c *child) kill() {
 	_ = c.command.Process.Kill()
 	_ = c.command.Wait()
@@ -59,20 +60,20 @@ func (c *child) kill() {
 
 // round is the list of commands that a child executes until it is killed.
 type round struct {
-	title    string
+	title    string // how the previous round has left the table
 	commands []string
 }
 
-// rounds are executed in this order, each by a new child. The titles say how the previous
-// round has left the table.
+// rounds are executed in this order, each by a new child.
 var rounds = []round{
 	{"on an empty table", []string{start, hold, release}},
 	{"after all were released", []string{start}},
 	{"after all were killed", []string{start, release}},
 }
 
-// measure runs all rounds, and prints a row of figures for each command. The table stays
-// between the rounds.
+// measure runs all rounds, and prints a row of figures for each command. args are the arguments
+// of this process, for the child. The table stays between the rounds, because a round begins
+// with the leases that the previous round has left.
 func measure(o options, args []string) (err error) {
 	db, err := o.open(1)
 	if err != nil {
@@ -100,7 +101,9 @@ func measure(o options, args []string) (err error) {
 	return nil
 }
 
-// execute starts a child, and prints a row for each command. At the end it kills the child.
+// execute starts a child, and prints a row for each command of the round. At the end it kills
+// the child, which may still hold leases. server is the name of the database server's
+// processes, and args are the arguments of this process.
 func (r round) execute(server string, args []string) error {
 	c, err := startChild(server, args)
 	if err != nil {
@@ -121,10 +124,10 @@ func (r round) execute(server string, args []string) error {
 const header = `| what | seconds | workers | attempts that failed | writes/s | most in a second | p50, p99, most, ms | with the connection, ms | CPU of server, clients, s | failed, lost |
 |---|---|---|---|---|---|---|---|---|---|`
 
-// row returns the row of the table under header.
-func (f figures) row(what string) string {
+// row returns the figures as a row of the table under header. title is the first cell.
+func (f figures) row(title string) string {
 	cells := []string{
-		what, fmt.Sprintf("%.1f", f.Seconds), strconv.Itoa(f.Distinct), strconv.Itoa(f.Attempts),
+		title, fmt.Sprintf("%.1f", f.Seconds), strconv.Itoa(f.Distinct), strconv.Itoa(f.Attempts),
 		fmt.Sprintf("%.0f", f.PerSecond), strconv.Itoa(f.Peak),
 		fmt.Sprintf("%.1f, %.1f, %.0f", f.P50, f.P99, f.Max),
 		fmt.Sprintf("%.1f, %.1f, %.0f", f.TotalP50, f.TotalP99, f.TotalMax),
@@ -134,7 +137,8 @@ func (f figures) row(what string) string {
 	return "| " + strings.Join(cells, " | ") + " |"
 }
 
-// load returns the machine's load at the start.
+// load returns the present load of the machine, which is its average over a minute, and the
+// time, for example "0.42 at 15:04". It returns "unknown" if there is no /proc.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

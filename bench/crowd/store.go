@@ -9,13 +9,13 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// watch measures the writes of all leases.
+// watch measures the writes of all leases, since it was created or reset.
 type watch struct {
 	mu      sync.Mutex
 	began   time.Time
-	writes  []float64     // milliseconds, of the statement
-	waits   []float64     // milliseconds, from the request for a connection until it is returned
-	seconds map[int64]int // successful writes in each second
+	writes  []float64     // the time of each write in milliseconds
+	waits   []float64     // the milliseconds of each use of a connection, from the request for it until it is returned
+	seconds map[int64]int // the number of successful writes in each second since began
 	refused int           // writes that found another record than they expected
 	failed  int           // writes with an error
 }
@@ -26,7 +26,8 @@ func newWatch() *watch { return &watch{began: time.Now(), seconds: map[int64]int
 // since returns the milliseconds since t.
 func since(t time.Time) float64 { return float64(time.Since(t)) / float64(time.Millisecond) }
 
-// wrote counts a write that began at the given time, with the results of CompareAndSwap.
+// wrote counts a write that began at the given time and ends now. ok and err are the results of
+// its CompareAndSwap.
 func (w *watch) wrote(began time.Time, ok bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -41,14 +42,14 @@ func (w *watch) wrote(began time.Time, ok bool, err error) {
 	}
 }
 
-// waited counts a use of a connection that was requested at the given time.
+// waited counts a use of a connection that was requested at the given time and is returned now.
 func (w *watch) waited(began time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.waits = append(w.waits, since(began))
 }
 
-// reset returns the results, and starts again.
+// reset returns the figures of the writes since the last reset, and starts again.
 func (w *watch) reset() figures {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,14 +73,15 @@ func quantiles(xs []float64) (p50, p99, maximum float64) {
 	return stats.Quantile(xs, 0.5), stats.Quantile(xs, 0.99), stats.Quantile(xs, 1)
 }
 
-// sqlStore is a store of sqllease, for a database with a clock.
+// sqlStore is a store of sqllease for a database with a clock. A lease finds out by these
+// interfaces what its store can do, so watchedStore has to implement them too.
 type sqlStore interface {
 	lease.Store
 	lease.Clock
 	lease.Getter
 }
 
-// watchedStore is a store that measures its writes. All leases share its connections.
+// watchedStore is a store that measures its writes. All leases share its pool of connections.
 type watchedStore struct {
 	sqlStore
 	watch *watch
@@ -90,7 +92,7 @@ var (
 	_ lease.Queue     = watchedStore{}
 )
 
-// CompareAndSwap writes a record, and measures the write.
+// CompareAndSwap implements [lease.Store]. It writes a record, and measures the write.
 func (s watchedStore) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
 	began := time.Now()
 	ok, err := s.sqlStore.CompareAndSwap(ctx, worker, old, next)
@@ -98,8 +100,8 @@ func (s watchedStore) CompareAndSwap(ctx context.Context, worker int, old, next 
 	return ok, err
 }
 
-// Connect returns the store on a connection of its own, and measures from the request for
-// the connection until it is returned.
+// Connect implements [lease.Connector]. It returns a store that uses a single connection, and
+// measures the time from the request for the connection until it is returned to the pool.
 func (s watchedStore) Connect(ctx context.Context) (lease.Store, func(), error) {
 	began := time.Now()
 	store, release, err := s.sqlStore.(lease.Connector).Connect(ctx)
@@ -112,7 +114,8 @@ func (s watchedStore) Connect(ctx context.Context) (lease.Store, func(), error) 
 	}, nil
 }
 
-// Enter waits for a turn of the store's own queue, which is not measured.
+// Enter implements [lease.Queue] by the queue of the store, in which claims of workers wait for
+// their turn. This wait is not measured.
 func (s watchedStore) Enter(ctx context.Context) (func(), error) {
 	return s.sqlStore.(lease.Queue).Enter(ctx)
 }

@@ -37,11 +37,11 @@ const table = "gormflake_bench_jobs"
 // options are the command's flags.
 type options struct {
 	dsn    string
-	jobs   int
-	within time.Duration
-	work   time.Duration
-	window time.Duration
-	job    bool // this is one of the processes
+	jobs   int           // how many processes are started
+	within time.Duration // the time in which they start
+	work   time.Duration // how long each process works
+	window time.Duration // the window of each lease
+	isJob  bool          // whether this is one of the processes, and not the process that measures
 }
 
 func main() {
@@ -51,11 +51,11 @@ func main() {
 	flag.DurationVar(&o.within, "within", 10*time.Second, "the time in which they start")
 	flag.DurationVar(&o.work, "work", 3*time.Second, "how long each works")
 	flag.DurationVar(&o.window, "window", time.Minute, "of each lease")
-	flag.BoolVar(&o.job, "job", false, "be one of the processes; for the command itself")
+	flag.BoolVar(&o.isJob, "job", false, "be one of the processes; for the command itself")
 	flag.Parse()
 	run := measure
-	if o.job {
-		run = work
+	if o.isJob {
+		run = runAsJob
 	}
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "jobs:", err)
@@ -81,8 +81,10 @@ func (o options) open() (*gorm.DB, error) {
 	return db, err
 }
 
-// work runs a job, which prints a line once it has an ID.
-func work(o options) error {
+// runAsJob is the work of a job, in its own process. It leases a worker, prints an ID as a
+// line, by which the process that measures learns the time, and works for a while. Then it
+// closes the generator, which releases the worker.
+func runAsJob(o options) error {
 	db, err := o.open()
 	if err != nil {
 		return err
@@ -104,15 +106,16 @@ func work(o options) error {
 // tally contains the results of the jobs.
 type tally struct {
 	mu     sync.Mutex
-	starts []float64 // milliseconds from the start to the ID
+	starts []float64 // for each job, the milliseconds from its start to its ID
 	ids    map[string]bool
-	failed int
+	failed int // jobs without an ID, with an error, or with the ID of another job
 }
 
-// start runs a job, and kills it halfway if kill is not zero.
-func (t *tally) start(args []string, kill time.Duration) {
+// runAndCount runs a job in a new process, and counts its result. args are the arguments of
+// this process. If killAfter is not zero, the job is killed this time after it has its ID.
+func (t *tally) runAndCount(args []string, killAfter time.Duration) {
 	began := time.Now()
-	id, err := runJob(args, kill)
+	id, err := runProcess(args, killAfter)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err != nil || id.text == "" || t.ids[id.text] {
@@ -124,15 +127,16 @@ func (t *tally) start(args []string, kill time.Duration) {
 	t.starts = append(t.starts, float64(id.at.Sub(began))/float64(time.Millisecond))
 }
 
-// printedID is the ID that a job has printed, and the time at which it did.
+// printedID is the ID that a job has printed, and the time at which it was read.
 type printedID struct {
 	text string
 	at   time.Time
 }
 
-// runJob starts a job, and returns its ID after the job has ended. If kill is not zero,
-// runJob kills the job this time after it has printed its ID.
-func runJob(args []string, kill time.Duration) (printedID, error) {
+// runProcess starts this program again as a job, waits until the job has ended, and returns
+// its ID. If killAfter is not zero, it kills the job this time after the job has printed its
+// ID, so that the job does not release its worker.
+func runProcess(args []string, killAfter time.Duration) (printedID, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return printedID{}, err
@@ -149,17 +153,18 @@ func runJob(args []string, kill time.Duration) (printedID, error) {
 	lines := bufio.NewScanner(out)
 	lines.Scan()
 	id := printedID{lines.Text(), time.Now()}
-	if kill > 0 {
-		time.Sleep(kill)
+	if killAfter > 0 {
+		time.Sleep(killAfter)
 		_ = command.Process.Kill()
 		_ = command.Wait()
 		return id, nil
 	}
-	_, _ = io.Copy(io.Discard, out)
+	_, _ = io.Copy(io.Discard, out) // until the job ends, because Wait closes the pipe
 	return id, command.Wait()
 }
 
-// measure starts all jobs, counts the workers that they hold, and prints the results.
+// measure starts all jobs, counts the workers that they hold at once, waits until all workers
+// are free, and prints the results.
 func measure(o options) (err error) {
 	db, err := o.open()
 	if err != nil {
@@ -172,28 +177,29 @@ func measure(o options) (err error) {
 	defer func() { _ = drop() }()
 	t := &tally{ids: map[string]bool{}}
 	began, usages := time.Now(), make(chan usage)
-	jobs, cancel := context.WithCancel(context.Background())
+	jobs, jobsEnded := context.WithCancel(context.Background())
 	go func() { usages <- watch(jobs, db) }()
-	t.startAll(o)
-	ended := time.Since(began)
-	cancel()
+	t.runAll(o)
+	took := time.Since(began)
+	jobsEnded()
 	u := <-usages
 	fmt.Printf("%s, %d CPUs, %s, window %v\n", db.Name(), runtime.NumCPU(), runtime.Version(), o.window)
 	fmt.Printf("%d jobs in %.1fs, %d failed; an ID after %.0f ms (p50), %.0f ms (p99)\n",
-		o.jobs, ended.Seconds(), t.failed, stats.Quantile(t.starts, 0.5), stats.Quantile(t.starts, 0.99))
+		o.jobs, took.Seconds(), t.failed, stats.Quantile(t.starts, 0.5), stats.Quantile(t.starts, 0.99))
 	fmt.Printf("workers held at once: %d at most, %d after the last job, none %.0fs later\n", u.most, u.atEnd, u.free.Seconds())
 	return nil
 }
 
-// startAll starts all jobs, and returns when the last job has ended.
-func (t *tally) startAll(o options) {
+// runAll starts the jobs at regular intervals within o.within, and returns when the last job
+// has ended.
+func (t *tally) runAll(o options) {
 	var wg sync.WaitGroup
 	for i := range o.jobs {
-		kill := time.Duration(0)
+		killAfter := time.Duration(0)
 		if i%10 == 9 { // each tenth job is killed halfway
-			kill = o.work / 2
+			killAfter = o.work / 2
 		}
-		wg.Go(func() { t.start(os.Args[1:], kill) })
+		wg.Go(func() { t.runAndCount(os.Args[1:], killAfter) })
 		time.Sleep(o.within / time.Duration(o.jobs))
 	}
 	wg.Wait()
@@ -201,15 +207,15 @@ func (t *tally) startAll(o options) {
 
 // usage contains the numbers of workers that were held.
 type usage struct {
-	most, atEnd int           // at most at once, and after the last job
-	free        time.Duration // from the last job until all workers were free
+	most, atEnd int           // the largest number at once, and the number when the last job had ended
+	free        time.Duration // the time from the end of the last job until all workers were free
 }
 
-// watch counts workers until all workers are free after the jobs, which end with the context
-// jobs.
+// watch counts the workers that are held, every 0.2 seconds, until all jobs have ended and all
+// workers are free. The context jobs is canceled when the last job has ended.
 func watch(jobs context.Context, db *gorm.DB) (u usage) {
 	store := sqllease.New(db, sqllease.WithTable(table))
-	var done time.Time
+	var done time.Time // the end of the last job, or zero
 	for ; ; time.Sleep(200 * time.Millisecond) {
 		n := count(store)
 		u.most = max(u.most, n)
@@ -223,8 +229,9 @@ func watch(jobs context.Context, db *gorm.DB) (u usage) {
 	}
 }
 
-// count returns the number of workers that are not free, or 0 while there is no table. A
-// worker whose process was killed is not free until its window has ended.
+// count returns the number of workers that are not free. A worker whose process was killed is
+// not free until its window has ended. An error counts as 0, because the first job creates the
+// table only after watch has begun.
 func count(store lease.Store) (n int) {
 	in, err := lease.Inspect(context.Background(), store)
 	if err != nil {

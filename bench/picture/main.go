@@ -1,4 +1,4 @@
-// Command picture draws the figures of the README from stored output of bench.
+// Command picture draws the bar charts of the README from stored output of bench.
 //
 //	go run . <figures.txt >../../docs/images/figures.svg
 package main
@@ -15,7 +15,7 @@ import (
 	"github.com/gormflake/gormflake/bench/internal/stats"
 )
 
-// chart compares a few benchmarks, the first of which is gormflake's.
+// chart compares the times of a few benchmarks, the first of which is gormflake's.
 type chart struct {
 	title string
 	bars  []bar
@@ -23,8 +23,8 @@ type chart struct {
 
 // bar is a benchmark of a chart.
 type bar struct {
-	label, benchmark string
-	class            string // the style of gormflake's bar
+	label, benchmark string // the benchmark's name in the figures, without the word Benchmark
+	class            string // the class in style, "ours" for gormflake's bar
 }
 
 // charts are drawn one below the other, in this order.
@@ -58,7 +58,12 @@ func main() {
 	}
 }
 
-// read returns the times of each benchmark, in nanoseconds.
+// read returns the times of each benchmark in nanoseconds, by the name of the benchmark. It
+// reads lines such as
+//
+//	BenchmarkNextParallel/peer=leased 1 49.5 ns/op
+//
+// and ignores lines that do not begin with Benchmark.
 func read(r io.Reader) (map[string][]float64, error) {
 	figures := map[string][]float64{}
 	lines := bufio.NewScanner(r)
@@ -67,7 +72,7 @@ func read(r io.Reader) (map[string][]float64, error) {
 		if !isBenchmark {
 			continue
 		}
-		var n int
+		var n int // the number of iterations, which does not matter
 		var ns float64
 		if _, err := fmt.Sscanf(name, "%s %d %f ns/op", &name, &n, &ns); err != nil {
 			return nil, fmt.Errorf("picture: %q: %w", lines.Text(), err)
@@ -80,12 +85,12 @@ func read(r io.Reader) (map[string][]float64, error) {
 // Sizes in the picture, in pixels.
 const (
 	width      = 880
-	barStart   = 250
+	barStart   = 250 // the left end of all bars; their labels end before it
 	barWidth   = 520 // width of the longest bar in its chart
 	lineHeight = 24
 )
 
-// style has the colours for readers with a light and with a dark screen.
+// style is the style sheet of the picture, with colours for a light and for a dark screen.
 const style = `<style>
 text { font: 14px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #191d24 } .title { font-weight: 600 }
 .label { text-anchor: end } rect { fill: #b6bdc9 } .ours { fill: #1c58b3 }
@@ -93,11 +98,11 @@ text { font: 14px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #19
 </style>
 `
 
-// draw writes bars whose lengths are the medians, each chart in its own scale, in the
-// colours that the reader prefers.
+// draw writes the picture as SVG. The length of a bar is the median of the benchmark's times.
+// Each chart has its own scale, in which the longest bar is as long as barWidth.
 func draw(w io.Writer, figures map[string][]float64) error {
 	var body strings.Builder
-	y := 0
+	y := 0 // the base line of the present text
 	for _, c := range charts {
 		y += lineHeight
 		fmt.Fprintf(&body, "<text class=\"title\" x=\"8\" y=\"%d\">%s</text>\n", y, c.title)
@@ -107,7 +112,7 @@ func draw(w io.Writer, figures map[string][]float64) error {
 		}
 		for _, b := range c.bars {
 			ns := stats.Median(figures[b.benchmark])
-			if math.IsNaN(ns) {
+			if math.IsNaN(ns) { // the median of no times
 				return fmt.Errorf("picture: no figure of %s", b.benchmark)
 			}
 			y += lineHeight
@@ -120,8 +125,9 @@ func draw(w io.Writer, figures map[string][]float64) error {
 	return err
 }
 
-// drawBar writes a bar, with its label on the left and its time on the right. The longest
-// bar of its chart stands for longest.
+// drawBar writes the bar of a benchmark that took ns nanoseconds, with its label on the left
+// and its time on the right. y is the base line of both texts. The longest bar of the chart
+// stands for the time longest, in nanoseconds.
 func drawBar(w *strings.Builder, b bar, y int, ns, longest float64) {
 	length := barWidth * ns / longest
 	fmt.Fprintf(w, "<text class=\"label\" x=\"%d\" y=\"%d\">%s</text>", barStart-8, y, b.label)
@@ -129,7 +135,8 @@ func drawBar(w *strings.Builder, b bar, y int, ns, longest float64) {
 	fmt.Fprintf(w, "<text x=\"%.0f\" y=\"%d\">%s</text>\n", barStart+length+6, y, duration(ns))
 }
 
-// duration formats a duration with three significant digits.
+// duration formats nanoseconds with three significant digits, for example "49.5 ns" or
+// "2.03 µs".
 func duration(ns float64) string {
 	switch {
 	case ns < 1e3:

@@ -12,13 +12,14 @@ import (
 //go:embed index.html client.js ids.mjs
 var files embed.FS
 
-// policy allows the page to load only scripts of this program, and to send requests only to
-// it.
+// policy is a Content-Security-Policy. It allows the page to load only scripts of this program,
+// and to send requests only to this program.
 const policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; img-src data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// newHandler returns a handler that serves the page, and both servers under the address
-// of the page, so that neither server has to allow the pages of another site.
+// newHandler returns a handler that serves the page, and passes other requests on to the servers
+// at the URLs ids and orders. The page then reaches both servers under its own address, so that
+// neither server has to allow the pages of another site.
 func newHandler(ids, orders string) (http.Handler, error) {
 	service, err := passTo("-ids", ids)
 	if err != nil {
@@ -45,13 +46,14 @@ func withPolicy(next http.Handler) http.Handler {
 	})
 }
 
-// passTo returns a handler that forwards requests with their headers to a server. Both
-// servers reject requests from a page of another site, which the browser names in a
-// header.
-func passTo(name, address string) (http.Handler, error) {
+// passTo returns a handler that forwards requests to the server at address, a URL. It also
+// forwards their headers. In one of them the browser says whether the request is from a page of
+// another site, and both servers then reject the request. flagName is the flag that set the
+// address, for errors.
+func passTo(flagName, address string) (http.Handler, error) {
 	target, err := url.Parse(address)
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
-		return nil, fmt.Errorf("%s %q: want an address such as http://127.0.0.1:8080", name, address)
+		return nil, fmt.Errorf("%s %q: want an address such as http://127.0.0.1:8080", flagName, address)
 	}
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },

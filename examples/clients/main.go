@@ -34,7 +34,8 @@ func main() {
 	}
 }
 
-// run serves the page until ctx ends.
+// run reads the flags in args, and serves the page until ctx ends. It prints the address of the
+// page to stdout.
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("clients", flag.ContinueOnError)
 	address := flags.String("addr", "localhost:8082", "`address` to serve the page on; port 0 takes a free one")
@@ -58,7 +59,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	return serve(ctx, listener, handler)
 }
 
-// serve serves until ctx ends, and closes the listener.
+// serve answers requests until ctx ends, then waits until requests that have begun are answered,
+// and closes the listener.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
 	ended := make(chan error, 1)

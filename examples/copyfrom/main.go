@@ -42,10 +42,10 @@ type Line struct {
 	Quantity int      `gorm:"not null"`
 }
 
-// TableName differs from the orders table that your database may have.
+// TableName returns another name than orders, because your database may have such a table.
 func (Order) TableName() string { return "copyfrom_example_orders" }
 
-// TableName differs from the lines table that your database may have.
+// TableName returns another name than lines, because your database may have such a table.
 func (Line) TableName() string { return "copyfrom_example_lines" }
 
 func main() {
@@ -57,7 +57,8 @@ func main() {
 	}
 }
 
-// run opens the database and a generator, copies the sample, and prints what was written.
+// run opens the database and a generator, writes the sample by COPY, and reads it back to print
+// it.
 func run(ctx context.Context, w io.Writer, url string) (err error) {
 	if url == "" {
 		return errors.New("COPY needs PostgreSQL: want -dsn postgres://user:password@localhost:5432/database")
@@ -71,6 +72,7 @@ func run(ctx context.Context, w io.Writer, url string) (err error) {
 		return err
 	}
 	defer pool.Close()
+	// Open leases a worker from the database, and registers the plugin, which sets keys.
 	gen, err := gormflake.Open(ctx, db)
 	if err != nil {
 		return err
@@ -99,9 +101,10 @@ func sample() []Order {
 	return orders
 }
 
-// insert writes all of the orders or none. COPY returns no keys, so Assign sets the keys
-// of parents and children beforehand. If COPY fails, the same orders can be inserted
-// again, because Assign keeps the keys that are set.
+// insert writes all of the orders or none, with their lines. COPY returns no keys, so Assign
+// sets the keys of the orders and of their lines beforehand, and the foreign keys of the lines.
+// If COPY fails, the same orders can be inserted again, because Assign keeps the keys that are
+// set.
 func insert(db *gorm.DB, orders []Order) error {
 	if err := gormflake.Assign(db, &orders); err != nil {
 		return err
@@ -111,6 +114,7 @@ func insert(db *gorm.DB, orders []Order) error {
 		lines = append(lines, o.Lines...)
 	}
 	return withPgx(db, func(ctx context.Context, tx pgx.Tx) error {
+		// A COPY writes one table, so copy the orders without their lines first.
 		if err := copyRows(ctx, tx, db.Omit("Lines"), orders); err != nil {
 			return err
 		}
@@ -118,9 +122,12 @@ func insert(db *gorm.DB, orders []Order) error {
 	})
 }
 
-// withPgx calls do in a transaction of pgx, on a connection that GORM's pool lends.
+// withPgx calls do in a transaction of pgx, because only pgx has COPY. It borrows a connection
+// from GORM's pool, and takes the connection of pgx out of it.
 func withPgx(db *gorm.DB, do func(context.Context, pgx.Tx) error) error {
 	ctx := db.Statement.Context
+	// Within Connection, ConnPool is a single connection of database/sql. Raw calls its
+	// function with the connection of the driver, which is the package stdlib of pgx.
 	return db.Connection(func(lent *gorm.DB) error {
 		return lent.Statement.ConnPool.(*sql.Conn).Raw(func(conn any) error {
 			return pgx.BeginFunc(ctx, conn.(*stdlib.Conn).Conn(), func(tx pgx.Tx) error { return do(ctx, tx) })
@@ -128,7 +135,8 @@ func withPgx(db *gorm.DB, do func(context.Context, pgx.Tx) error) error {
 	})
 }
 
-// copyRows writes the columns that db.Create(rows) would write.
+// copyRows writes rows, which are []Order or []Line, by COPY. CopySource returns the table, the
+// columns and the values that db.Create(rows) would write.
 func copyRows(ctx context.Context, tx pgx.Tx, db *gorm.DB, rows any) error {
 	src, err := gormflake.CopySource(db, rows)
 	if err != nil {
@@ -138,7 +146,8 @@ func copyRows(ctx context.Context, tx pgx.Tx, db *gorm.DB, rows any) error {
 	return err
 }
 
-// report reads the written rows through GORM, and prints them.
+// report reads the written rows through GORM, prints how many there are, and prints the last
+// order.
 func report(out *log.Logger, db *gorm.DB, orders []Order) error {
 	var lines int64
 	first, last := orders[0].ID, orders[len(orders)-1].ID

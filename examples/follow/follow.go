@@ -15,10 +15,11 @@ type Event struct {
 	Text string
 }
 
-// TableName differs from the events table that your database may have.
+// TableName returns another name than events, because your database may have such a table.
 func (Event) TableName() string { return "follow_example_events" }
 
-// follower returns the events that it has not returned before.
+// follower reads the events of the table while other programs write it. Each call of poll
+// returns the events that it has found and has not returned before.
 type follower interface {
 	poll() ([]Event, error)
 }
@@ -42,8 +43,9 @@ func (f *lastKeyFollower) poll() ([]Event, error) {
 	return events, nil
 }
 
-// overlapFollower works on every database. Each poll starts an overlap before the
-// previous poll, and drops the events that it has seen.
+// overlapFollower works on every database. Each poll reads again the events whose keys are from
+// the time before the previous poll (overlap), because some of their transactions may have
+// committed since then. It drops the events that it has seen.
 type overlapFollower struct {
 	db     *gorm.DB
 	layout snowflake.Layout
@@ -52,15 +54,15 @@ type overlapFollower struct {
 	// its transaction, plus the largest difference of two machines' clocks.
 	overlap time.Duration
 
-	since time.Time // the begin of the previous poll; store it to continue after a restart
-	seen  map[types.ID]bool
+	since time.Time         // the begin of the previous poll; store it to continue after a restart
+	seen  map[types.ID]bool // the events that the previous poll has read
 }
 
 // poll returns the events that were not visible to the previous poll.
 func (f *overlapFollower) poll() ([]Event, error) {
 	begun := time.Now() // before the query, so that the next poll reads rows that commit during it
 	var events []Event
-	from := f.layout.Min(f.since.Add(-f.overlap))
+	from := f.layout.Min(f.since.Add(-f.overlap)) // the smallest key of this time
 	if err := f.db.Where("id >= ?", from).Order("id").Find(&events).Error; err != nil {
 		return nil, err
 	}
@@ -78,22 +80,25 @@ func (f *overlapFollower) poll() ([]Event, error) {
 }
 
 // transactionFollower is exact on PostgreSQL, and makes no assumption about the length of
-// transactions. The column written_by holds the transaction of each row. Every
-// transaction below pg_snapshot_xmin has ended, so its rows are all visible.
+// transactions. The column written_by holds the number of the transaction that wrote the row.
+// PostgreSQL numbers transactions in the order in which they begin to write, and
+// pg_snapshot_xmin is the smallest number of a transaction that still runs. All transactions
+// with smaller numbers have ended, so their rows are visible.
 type transactionFollower struct {
 	db   *gorm.DB
-	next string // the first transaction that was not read; store it to continue after a restart
+	next string // the number of the first transaction that was not read; store it to continue after a restart
 }
 
-// followTransactions returns a follower that begins with the oldest transaction that still
-// runs.
+// followTransactions returns a transactionFollower that begins with the oldest transaction that
+// still runs.
 func followTransactions(db *gorm.DB) (*transactionFollower, error) {
 	next, err := oldestRunning(db)
 	return &transactionFollower{db: db, next: next}, err
 }
 
-// poll returns the events of the transactions that have ended since the previous poll, but
-// not of transactions that began after a transaction that still runs.
+// poll returns the events of the transactions from f.next up to, but without, the oldest that
+// still runs. A transaction that has ended, but has a larger number than that, comes in a later
+// poll.
 func (f *transactionFollower) poll() ([]Event, error) {
 	end, err := oldestRunning(f.db)
 	if err != nil {
@@ -107,7 +112,8 @@ func (f *transactionFollower) poll() ([]Event, error) {
 	return events, err
 }
 
-// oldestRunning returns the number of the oldest transaction that still runs.
+// oldestRunning returns the number of the oldest transaction that still runs, or the number of
+// the next transaction if none runs.
 func oldestRunning(db *gorm.DB) (transaction string, err error) {
 	err = db.Raw("SELECT CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text)").Scan(&transaction).Error
 	return transaction, err

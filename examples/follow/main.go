@@ -42,7 +42,8 @@ func main() {
 	}
 }
 
-// run opens the database and a generator, and demonstrates the followers.
+// run opens the database that dsn names, or a temporary SQLite file, and a generator, and
+// demonstrates the followers.
 func run(ctx context.Context, dsn string, out *log.Logger) (err error) {
 	dir, err := os.MkdirTemp("", "follow-example-")
 	if err != nil {
@@ -75,6 +76,8 @@ func run(ctx context.Context, dsn string, out *log.Logger) (err error) {
 func dialectorOf(dsn, file string) gorm.Dialector {
 	switch {
 	case dsn == "":
+		// With these settings connections wait for each other's transactions instead of
+		// failing.
 		const settings = "?_pragma=busy_timeout(60000)&_txlock=immediate&_pragma=journal_mode(wal)"
 		return sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: file + settings})
 	case strings.HasPrefix(dsn, "postgres"):
@@ -84,8 +87,9 @@ func dialectorOf(dsn, file string) gorm.Dialector {
 	}
 }
 
-// prepare creates the table. On PostgreSQL it adds a column with the transaction that
-// wrote the row, for transactionFollower.
+// prepare creates the table. On PostgreSQL it adds the column written_by for
+// transactionFollower. By its default, the column gets the number of the transaction that
+// writes the row.
 func prepare(db *gorm.DB) error {
 	if err := db.AutoMigrate(&Event{}); err != nil || db.Name() != "postgres" {
 		return err
@@ -95,19 +99,20 @@ func prepare(db *gorm.DB) error {
 	return errors.Join(add.Error, index.Error)
 }
 
-// writers goroutines write events in total.
+// writers is the number of goroutines that write, and events the number of events that they
+// write in total.
 const writers, eventsPerWriter, events = 6, 50, 6 * 50
 
 // way is a follower in the demonstration.
 type way struct {
 	name string
 	follower
-	complete bool // receives every event, though maybe later
-	received int
+	complete bool // whether the follower is expected to receive every event, perhaps later
+	received int  // the number of events that it has received
 }
 
-// demonstrate runs every follower while the writers write, and prints how many events
-// each follower received.
+// demonstrate runs every follower while the writers write, and prints how many events each
+// follower received. transactionFollower runs on PostgreSQL only. layout is the layout of the keys.
 func demonstrate(db *gorm.DB, layout snowflake.Layout, out *log.Logger) error {
 	begun := time.Now()
 	ways := []*way{
@@ -134,25 +139,25 @@ func demonstrate(db *gorm.DB, layout snowflake.Layout, out *log.Logger) error {
 // followWhileWriting polls until all writers have committed. It then continues until the
 // complete followers have received every event, or a minute has passed.
 func followWhileWriting(db *gorm.DB, ways []*way) (err error) {
-	done := make(chan error, 1)
-	go func() { done <- writeAll(db) }()
-	// end is nil, and so never ready, until all writers have committed.
-	for end := (<-chan time.Time)(nil); err == nil; {
+	written := make(chan error, 1) // nil after all writers have committed
+	go func() { written <- writeAll(db) }()
+	// deadline is nil, and so never ready, until all writers have committed.
+	for deadline := (<-chan time.Time)(nil); err == nil; {
 		select {
-		case err = <-done:
-			done, end = nil, time.After(time.Minute)
-		case <-end:
-			return nil // the caller sees which events are missing by the numbers that were received
+		case err = <-written:
+			written, deadline = nil, time.After(time.Minute)
+		case <-deadline:
+			return nil // the caller prints how many events are missing
 		case <-time.After(2 * time.Millisecond):
 		}
 		missing := false
 		for _, w := range ways {
-			read, failed := w.poll()
+			read, pollErr := w.poll()
 			w.received += len(read)
-			err = errors.Join(err, failed)
+			err = errors.Join(err, pollErr)
 			missing = missing || w.complete && w.received < events
 		}
-		if done == nil && !missing { // all writers have committed, and nothing is missing
+		if written == nil && !missing {
 			return err
 		}
 	}
@@ -174,8 +179,9 @@ func writeAll(db *gorm.DB) error {
 	return errors.Join(errs...)
 }
 
-// writeSlowly assigns the key, prepares the row, and then takes some time in the
-// transaction before it commits, as an application does.
+// writeSlowly writes an event as an application does that takes some time between the
+// assignment of the key and the end of the transaction. Meanwhile, other writers commit events
+// with larger keys.
 func writeSlowly(db *gorm.DB, text string) error {
 	event := Event{Text: text}
 	if err := gormflake.Assign(db, &event); err != nil {

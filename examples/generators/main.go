@@ -23,14 +23,15 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Customer has a key of the default generator, with 19 digits.
+// Customer has a key of the default generator, which has 19 digits, because its tag names no
+// generator.
 type Customer struct {
 	ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Name     string
 	Invoices []Invoice
 }
 
-// Invoice has a key of the generator named sheet.
+// Invoice has a key of the generator that run registers under the name sheet.
 type Invoice struct {
 	ID         types.ID `gorm:"primaryKey" snowflake:"pk,gen=sheet"`
 	CustomerID types.ID
@@ -44,9 +45,10 @@ func main() {
 	}
 }
 
-// run creates both generators, and lets the plugin use them by the tags of the models.
+// run creates both generators, and registers the plugin with them. The plugin chooses the
+// generator of a key by the model's tag.
 func run(ctx context.Context, w io.Writer) (err error) {
-	// Each layout is a separate ID space, so both generators may have the same worker.
+	// Both generators may have the same worker, because each table has keys of only one of them.
 	standard, err := snowflake.New(snowflake.Static(0, 0))
 	if err != nil {
 		return err
@@ -93,7 +95,8 @@ func write(db *gorm.DB) error {
 	if err := db.AutoMigrate(&Customer{}, &Invoice{}); err != nil {
 		return err
 	}
-	// Check finds a gen= without a generator before the first row is created.
+	// Check returns an error if a tag names a generator that is not registered. Without Check,
+	// the first Create would fail.
 	if err := gormflake.Check(db, &Customer{}, &Invoice{}); err != nil {
 		return err
 	}
@@ -103,8 +106,10 @@ func write(db *gorm.DB) error {
 	}).Error
 }
 
-// report prints each key, and what a spreadsheet shows of it.
-func report(out *log.Logger, db *gorm.DB, layout snowflake.Layout) error {
+// report prints each key, and the number that a spreadsheet shows for it. sheetLayout is the
+// layout of the invoices' keys. report also prints until which year these have at most 15
+// digits.
+func report(out *log.Logger, db *gorm.DB, sheetLayout snowflake.Layout) error {
 	var customers []Customer
 	if err := db.Preload("Invoices").Order("id").Find(&customers).Error; err != nil {
 		return err
@@ -117,16 +122,17 @@ func report(out *log.Logger, db *gorm.DB, layout snowflake.Layout) error {
 		}
 	}
 	out.Printf("Keys of invoices have at most %d digits until %d, and JavaScript reads all of them, until %d.",
-		digits, layout.Time(tooLong).Year(), layout.Expires().Year())
+		digits, sheetLayout.Time(tooLong).Year(), sheetLayout.Expires().Year())
 	return nil
 }
 
 const (
-	digits           = 15                    // that Excel and similar programs keep of a number
+	digits           = 15                    // the digits of a number that Excel and similar programs keep
 	tooLong types.ID = 1_000_000_000_000_000 // the first ID with more digits
 )
 
-// spreadsheet replaces the digits that are lost with zeros.
+// spreadsheet returns the ID as a spreadsheet shows it, with a zero in place of each digit after
+// the first 15.
 func spreadsheet(id types.ID) string {
 	text := id.String()
 	if len(text) <= digits {

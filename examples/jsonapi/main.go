@@ -30,8 +30,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Message has a key, and the key of the message to which it replies, if any. Neither
-// needs a json option.
+// Message has a key, and the key of the message to which it replies, if any. A types.ID is a
+// string in JSON, so its json tag needs no option string.
 type Message struct {
 	ID      types.ID  `json:"id" gorm:"primaryKey" snowflake:"pk"`
 	ReplyTo *types.ID `json:"reply_to"`
@@ -50,7 +50,7 @@ func main() {
 	}
 }
 
-// run serves until ctx ends.
+// run creates a generator, opens the database, and serves the API on addr until ctx ends.
 func run(ctx context.Context, w io.Writer, addr string) (err error) {
 	gen, err := snowflake.New(snowflake.Static(0, 0)) // or FromEnv, if several processes run
 	if err != nil {
@@ -72,7 +72,7 @@ func run(ctx context.Context, w io.Writer, addr string) (err error) {
 	log.New(w, "", 0).Printf("Try (Ctrl-C ends it):\n  curl -d '{\"text\":\"hello\"}' %s\n  curl %[1]s\n  curl %[1]s/ID",
 		"http://"+listener.Addr().String()+"/messages")
 	server := &http.Server{Handler: handler(db), ReadTimeout: 10 * time.Second}
-	context.AfterFunc(ctx, func() { _ = server.Close() })
+	context.AfterFunc(ctx, func() { _ = server.Close() }) // makes Serve return ErrServerClosed
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -98,7 +98,7 @@ func openMemory() (*gorm.DB, error) {
 // pageSize is the number of messages on a page.
 const pageSize = 100
 
-// handler returns the API.
+// handler returns the API, which stores and shows messages in db.
 func handler(db *gorm.DB) http.Handler {
 	mux := http.NewServeMux()
 
@@ -125,8 +125,9 @@ func handler(db *gorm.DB) http.Handler {
 		answer(w, http.StatusOK, m, err)
 	})
 
-	// The newest messages come first, and the next page begins at the last key of a page.
-	// Reading backwards in time misses no row. To read new rows, see examples/follow.
+	// List a page of messages, the newest first. For the next page, the client sends the last
+	// key of this page as before. To read backwards in time misses no row. To read new rows in
+	// the order in which they come, see examples/follow.
 	mux.HandleFunc("GET /messages", func(w http.ResponseWriter, r *http.Request) {
 		query := db.WithContext(r.Context()).Order("id DESC").Limit(pageSize)
 		if text := r.FormValue("before"); text != "" {
@@ -144,7 +145,8 @@ func handler(db *gorm.DB) http.Handler {
 	return mux
 }
 
-// answer writes the body as JSON, or the status that fits the error of the database.
+// answer writes body as JSON with the status, or, if err is an error of the database, a text
+// with the status that fits the error.
 func answer(w http.ResponseWriter, status int, body any, err error) {
 	switch {
 	case errors.Is(err, gorm.ErrRecordNotFound):

@@ -73,7 +73,8 @@ func run(ctx context.Context, out *log.Logger) (err error) {
 	return errors.Join(d.write(ctx, c), d.list(ctx, c), d.stop(ctx, c))
 }
 
-// process stands for a process of your program, with its database and generator.
+// process stands for a process of your program, with its own connections to the database and
+// its generator.
 type process struct {
 	name string
 	db   *gorm.DB
@@ -83,11 +84,11 @@ type process struct {
 // demo runs the processes on one file, and prints what happens with the time since it began.
 type demo struct {
 	out   *log.Logger
-	file  string
+	file  string // the SQLite file that all processes open
 	began time.Time
 }
 
-// start opens the database and leases the worker, as soon as it is free.
+// start opens the database, waits until the worker is free, and leases it.
 func (d *demo) start(ctx context.Context, name string) (*process, error) {
 	// With these settings processes wait for each other's transactions instead of
 	// failing.
@@ -104,8 +105,9 @@ func (d *demo) start(ctx context.Context, name string) (*process, error) {
 	return &process{name: name, db: db, gen: gen}, db.AutoMigrate(&Order{})
 }
 
-// open leases the worker. While another process has it, open waits for as long as the error
-// says.
+// open leases the worker and returns its generator. While another process has the worker,
+// gormflake.Open returns an error with the time until the worker may be free. open then waits
+// for this time and tries again.
 func (d *demo) open(ctx context.Context, name string, db *gorm.DB) (*snowflake.Generator, error) {
 	for {
 		gen, err := gormflake.Open(ctx, db, gormflake.WithLease(
@@ -114,7 +116,7 @@ func (d *demo) open(ctx context.Context, name string, db *gorm.DB) (*snowflake.G
 			lease.WithLogger(slog.New(slog.DiscardHandler)),
 		))
 		var held *lease.NoFreeWorkerError
-		if !errors.As(err, &held) {
+		if !errors.As(err, &held) { // err is nil, or an error that a wait does not change
 			return gen, err
 		}
 		d.say("%s waits: %v", name, err)
@@ -132,16 +134,16 @@ func (d *demo) write(ctx context.Context, p *process) error {
 	return nil
 }
 
-// kill cuts the process off from the database without closing its generator. Its lease is
-// therefore neither renewed nor released.
+// kill closes the connections of the process to the database, but not its generator. Its lease
+// is therefore neither renewed nor released, as if the process had been killed.
 func (d *demo) kill(p *process) error {
 	d.say("%s dies: it does not close its generator", p.name)
 	return closePool(p.db)
 }
 
-// wake asks the generator of a process for an ID after its window has ended, as a paused
-// process would. The generator must fail, because the ID could be an ID of the process
-// that has the worker now.
+// wake asks the generator of process p for an ID after its window has ended, as a process would
+// that was paused. The generator must return ErrFenced, because another process has the worker
+// now, and may have issued the same ID.
 func (d *demo) wake(ctx context.Context, p *process) error {
 	id, err := p.gen.Next(ctx)
 	switch {
@@ -154,7 +156,8 @@ func (d *demo) wake(ctx context.Context, p *process) error {
 	return nil
 }
 
-// list reads the orders in the sequence of their keys.
+// list reads the orders in the order of their keys, and prints which process wrote each. This
+// is A, B, C, because later IDs are larger, although all have the same worker.
 func (d *demo) list(ctx context.Context, p *process) error {
 	var names []string
 	if err := p.db.WithContext(ctx).Model(&Order{}).Order("id").Pluck("process", &names).Error; err != nil {

@@ -42,8 +42,8 @@ func main() {
 	}
 }
 
-// run opens the shop and moves its tables. pause is the time that each program writes before
-// and after each change.
+// run opens the shop in the database that dsn names, or in a temporary SQLite file, and moves
+// its tables. pause is how long each program writes before and after each change.
 func run(ctx context.Context, out io.Writer, dsn string, pause time.Duration) error {
 	dir, err := os.MkdirTemp("", "migrate-example-")
 	if err != nil {

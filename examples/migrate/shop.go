@@ -19,13 +19,14 @@ import (
 // shop is a database that three programs have open. They are the old program, the new
 // program, and this program, which moves the tables.
 type shop struct {
-	old, new, mover *gorm.DB
-	pause           time.Duration
+	old, new, mover *gorm.DB      // the connections of each program
+	pause           time.Duration // how long a program writes before and after each change
 	out             io.Writer
-	written         int // number of acknowledged orders
+	written         int // the number of orders that the database has acknowledged
 }
 
-// openShop opens the database once for each program.
+// openShop opens the database once for each program. The database is the server that dsn names,
+// or the SQLite file if dsn is empty.
 func openShop(dsn, file string) (*shop, error) {
 	s := &shop{}
 	for _, db := range []**gorm.DB{&s.old, &s.new, &s.mover} {
@@ -50,7 +51,8 @@ func (s *shop) close() {
 	}
 }
 
-// run moves the old tables to the new tables.
+// run creates the old program's tables, and changes them to the new program's tables while one
+// of the programs writes to them.
 func (s *shop) run(ctx context.Context, out io.Writer, pause time.Duration) error {
 	s.out, s.pause = out, pause
 	if err := s.build(); err != nil {
@@ -70,7 +72,7 @@ func (s *shop) run(ctx context.Context, out io.Writer, pause time.Duration) erro
 	return s.check(ctx)
 }
 
-// build creates the old program's tables.
+// build creates the old program's tables, after it has dropped those of an earlier run.
 func (s *shop) build() error {
 	if err := s.old.Migrator().DropTable(&oldLine{}, &oldOrder{}); err != nil {
 		return err
@@ -78,12 +80,14 @@ func (s *shop) build() error {
 	return s.old.AutoMigrate(&oldOrder{}, &oldLine{})
 }
 
-// inspect returns the plan of the move, or of its rest.
+// inspect compares the tables with the models of the new program, and returns the plan of the
+// changes that are still necessary.
 func (s *shop) inspect(ctx context.Context) (*sqlmigrate.Plan, error) {
 	return sqlmigrate.Inspect(ctx, s.mover, &newOrder{}, &newLine{})
 }
 
-// underOldProgram widens the columns while the old program writes.
+// underOldProgram widens the columns to 64 bits, which Snowflake keys need, while the old
+// program writes.
 func (s *shop) underOldProgram(ctx context.Context, plan *sqlmigrate.Plan) error {
 	w := startWriter(ctx, s.old, func() any {
 		return &oldOrder{Customer: "old", Lines: []oldLine{{Article: "pen"}, {Article: "ink"}}}
@@ -92,8 +96,9 @@ func (s *shop) underOldProgram(ctx context.Context, plan *sqlmigrate.Plan) error
 	return s.apply(ctx, plan, w, sqlmigrate.Widen)
 }
 
-// underNewProgram deploys the new program, and makes the database stop assigning keys while
-// the new program writes.
+// underNewProgram deploys the new program, whose keys a generator issues. While it writes,
+// phase Detach makes the database stop assigning keys, and phase Guard makes it reject keys
+// that are not positive, such as the 0 of a program that forgets the key.
 func (s *shop) underNewProgram(ctx context.Context, plan *sqlmigrate.Plan) (err error) {
 	gen, err := gormflake.Open(ctx, s.new)
 	if err != nil {
@@ -108,7 +113,8 @@ func (s *shop) underNewProgram(ctx context.Context, plan *sqlmigrate.Plan) (err 
 	return s.apply(ctx, plan, w, sqlmigrate.Detach, sqlmigrate.Guard)
 }
 
-// apply runs phases while the writer writes, as it does before and after them.
+// apply runs the phases of the plan while w writes, and prints how long each took. It lets w
+// write for a while before the phases and after them too, and prints its results.
 func (s *shop) apply(ctx context.Context, plan *sqlmigrate.Plan, w *writer, phases ...sqlmigrate.PhaseName) error {
 	s.report(w, "before")
 	for _, phase := range phases {
@@ -122,7 +128,8 @@ func (s *shop) apply(ctx context.Context, plan *sqlmigrate.Plan, w *writer, phas
 	return ctx.Err()
 }
 
-// report lets the writer write for a while, and prints the number of its orders.
+// report lets the writer write for a while, and prints its results since the last report. when
+// names this time, for example "before".
 func (s *shop) report(w *writer, when string) {
 	time.Sleep(s.pause)
 	written, errs, longest := w.lap()
@@ -134,7 +141,8 @@ func (s *shop) report(w *writer, when string) {
 	}
 }
 
-// check returns an error if rows are lost or keys overlap.
+// check returns an error if rows are lost, if a key of the old program is as large as a key of
+// the new program, or if the tables still need a change.
 func (s *shop) check(ctx context.Context) error {
 	db := s.new.WithContext(ctx)
 	var orders, lines, orphans int64
@@ -158,6 +166,8 @@ func (s *shop) check(ctx context.Context) error {
 		return err
 	}
 	switch {
+	// The database may have written an order more, whose acknowledgement was lost when the
+	// writer stopped. Each order has two lines.
 	case orders < int64(s.written) || lines != 2*orders || orphans > 0:
 		return fmt.Errorf("rows are missing: %d orders were acknowledged", s.written)
 	case lastOld >= firstNew:

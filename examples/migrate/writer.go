@@ -11,18 +11,19 @@ import (
 // writer is a program that writes orders of two lines, one after another.
 type writer struct {
 	db    *gorm.DB
-	order func() any
+	order func() any // returns a new order, as a pointer to a model
 
 	stop context.CancelFunc
 	done chan struct{}
 
 	mu      sync.Mutex
-	written int           // since the last lap, like the fields below
-	errs    []error       // errors after which the order was tried again
-	longest time.Duration // between two orders
+	written int           // the number of orders since the last call of lap
+	errs    []error       // errors since then, after which the writer tried again
+	longest time.Duration // the longest time between two orders since then
 }
 
-// startWriter starts a program that writes the orders that order returns, until end.
+// startWriter starts a program that writes the orders that order returns, until the method end
+// is called or ctx ends.
 func startWriter(ctx context.Context, db *gorm.DB, order func() any) *writer {
 	ctx, stop := context.WithCancel(ctx)
 	w := &writer{db: db.WithContext(ctx), order: order, stop: stop, done: make(chan struct{})}
@@ -36,7 +37,7 @@ func (w *writer) run(ctx context.Context) {
 	for last := time.Now(); ctx.Err() == nil; {
 		err := w.db.Create(w.order()).Error
 		if ctx.Err() != nil && err != nil {
-			return // its transaction was rolled back
+			return // the end of ctx has interrupted Create, which rolls the order back
 		}
 		w.record(time.Since(last), err)
 		if err == nil {
@@ -46,7 +47,8 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
-// record counts an order that was written after a gap, or an error.
+// record counts an order, or the error of an attempt to write it. gap is the time since the
+// order before it.
 func (w *writer) record(gap time.Duration, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,7 +60,7 @@ func (w *writer) record(gap time.Duration, err error) {
 	w.longest = max(w.longest, gap)
 }
 
-// lap returns the results since the last lap.
+// lap returns the results since the last call of lap, and starts to count again.
 func (w *writer) lap() (written int, errs []error, longest time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -45,7 +45,8 @@ func main() {
 	}
 }
 
-// run serves until ctx ends.
+// run opens the database that dsn names, or a temporary SQLite file, and a generator, and serves
+// the API until ctx ends.
 func run(ctx context.Context, dsn, address string, out *log.Logger) (err error) {
 	dir, err := os.MkdirTemp("", "orders-example-")
 	if err != nil {
@@ -88,8 +89,8 @@ func dialectorOf(dsn, file string) gorm.Dialector {
 	}
 }
 
-// prepare creates the tables. Check finds tags that cannot work, and tables whose
-// database still assigns keys, before the first row is written.
+// prepare creates the tables. Check returns an error for a tag that cannot work, or a table
+// whose keys the database assigns, before the first row is written.
 func prepare(db *gorm.DB) error {
 	if err := db.AutoMigrate(&Order{}, &Line{}); err != nil {
 		return err

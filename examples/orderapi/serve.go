@@ -23,8 +23,9 @@ import (
 //go:embed page.html
 var page []byte
 
-// serve answers requests until ctx ends, and then finishes requests that have begun. It
-// has no login, so an address without a host, such as ":8080", means localhost.
+// serve answers requests until ctx ends, and then finishes requests that have begun. The API has
+// no login, so an address without a host, such as ":8080", means localhost, and not all
+// addresses of the machine.
 func serve(ctx context.Context, address string, h http.Handler, out *log.Logger) error {
 	if strings.HasPrefix(address, ":") {
 		address = "localhost" + address
@@ -56,12 +57,14 @@ func (a api) handler() http.Handler {
 	mux.HandleFunc("GET /{$}", servePage)
 	mux.HandleFunc("POST /orders", answer(a.create))
 	mux.HandleFunc("GET /orders/{id}", answer(a.get))
-	// This prevents pages of other sites from placing orders through a visitor's browser.
+	// This rejects requests from pages of other sites, which could otherwise place orders through
+	// a visitor's browser.
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 
-// create places an order. A request with an Idempotency-Key that has placed an order already
-// gets this order, because the client may repeat a request whose answer was lost.
+// create places the order in the request, and returns it with the status of the answer. If an
+// earlier request with the same Idempotency-Key has placed the order already, create returns
+// the earlier order, because the client may repeat a request whose answer was lost.
 func (a api) create(r *http.Request) (int, Order, error) {
 	order, err := readOrder(r)
 	if err != nil {
@@ -71,10 +74,11 @@ func (a api) create(r *http.Request) (int, Order, error) {
 	if err = db.Create(&order).Error; err == nil {
 		return http.StatusCreated, order, nil
 	}
-	// The unique index rejects the order if its request has come before.
+	// The unique index rejects the order if an order with this request key exists. Otherwise err
+	// is another error of the database, which answer logs.
 	placed, missing := find(db, "request_key = ?", order.RequestKey)
 	switch {
-	case missing != nil: // another error of the database, which answer logs
+	case missing != nil:
 		return http.StatusCreated, order, err
 	case !sameContent(placed, order):
 		return http.StatusUnprocessableEntity, order, errors.New("the Idempotency-Key belongs to another order: want a new one for each order")
@@ -82,14 +86,14 @@ func (a api) create(r *http.Request) (int, Order, error) {
 	return http.StatusOK, placed, nil
 }
 
-// sameContent compares the fields that the client has sent.
+// sameContent reports whether the fields that clients choose are equal in both orders.
 func sameContent(a, b Order) bool {
 	return a.Customer == b.Customer && slices.EqualFunc(a.Lines, b.Lines, func(x, y Line) bool {
 		return x.SKU == y.SKU && x.Quantity == y.Quantity && x.UnitCents == y.UnitCents
 	})
 }
 
-// get returns the order in the path.
+// get returns the order whose ID is in the path of the request, with the status of the answer.
 func (a api) get(r *http.Request) (int, Order, error) {
 	// Parse the ID first, because GORM treats a condition that is a string as SQL.
 	id, err := types.ParseID(r.PathValue("id"))
@@ -103,7 +107,8 @@ func (a api) get(r *http.Request) (int, Order, error) {
 	return http.StatusOK, order, err
 }
 
-// find returns the order that meets the condition, with its lines.
+// find returns the order that meets the condition, with its lines. condition is as for Take of
+// GORM, an ID or SQL with its arguments.
 func find(db *gorm.DB, condition ...any) (order Order, err error) {
 	err = db.Preload("Lines", byID).Take(&order, condition...).Error
 	return order, err
@@ -112,7 +117,8 @@ func find(db *gorm.DB, condition ...any) (order Order, err error) {
 // byID sorts the lines of an order by their keys.
 func byID(db *gorm.DB) *gorm.DB { return db.Order("id") }
 
-// requestKey matches an Idempotency-Key. A short key might be used for two orders.
+// requestKey matches a valid Idempotency-Key. It must not be short, because a client might use
+// a short key for two orders.
 var requestKey = regexp.MustCompile(`^[0-9A-Za-z_-]{16,64}$`)
 
 // orderRequest has the fields of an order that clients choose, which do not include keys.
@@ -126,7 +132,8 @@ type orderRequest struct {
 	} `json:"lines"`
 }
 
-// readOrder returns the order in the request, or an error that explains the first mistake.
+// readOrder returns the order in the request, without keys, or an error that explains the first
+// mistake.
 func readOrder(r *http.Request) (order Order, err error) {
 	var request orderRequest
 	key, err := r.Header.Get("Idempotency-Key"), json.NewDecoder(r.Body).Decode(&request)
@@ -139,7 +146,7 @@ func readOrder(r *http.Request) (order Order, err error) {
 		return order, errors.New("lines is empty: want one line or more")
 	case key != "" && !requestKey.MatchString(key):
 		return order, fmt.Errorf("Idempotency-Key %.80q: want 16 to 64 letters, digits, - or _", key)
-	case key != "": // otherwise each request is an order
+	case key != "": // without a key, each request places an order of its own
 		order.RequestKey = &key
 	}
 	order.Customer = request.Customer
@@ -157,7 +164,8 @@ func readOrder(r *http.Request) (order Order, err error) {
 	return order, nil
 }
 
-// servePage sends the page, which may only load and contact this program.
+// servePage sends the page. By the Content-Security-Policy, the page may send requests only to
+// this program.
 func servePage(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "+
@@ -165,8 +173,10 @@ func servePage(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(page) // fails if the client has gone
 }
 
-// answer writes the order that handle returns, or its error. It logs an error without a
-// status, and answers with an internal error.
+// answer returns a handler that calls handle, and writes the order that handle returns, or its
+// error, as JSON. If handle returns an error with a status below 400, the error is not a mistake
+// of the client. answer then logs it, and answers with status 500 and without its text, which
+// may show details of the database.
 func answer(handle func(*http.Request) (status int, order Order, err error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, 1<<20)

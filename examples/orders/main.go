@@ -31,7 +31,8 @@ func main() {
 	}
 }
 
-// run works on a temporary SQLite file, and removes it.
+// run opens a database in a temporary SQLite file with a generator, demonstrates the inserts,
+// and removes the file.
 func run(ctx context.Context, out *log.Logger) (err error) {
 	dir, err := os.MkdirTemp("", "orders-example-")
 	if err != nil {
@@ -65,8 +66,8 @@ func run(ctx context.Context, out *log.Logger) (err error) {
 	return demonstrate(db.WithContext(ctx), gen.Layout(), out)
 }
 
-// prepare creates the tables. Check finds tags that cannot work, and tables whose
-// database still assigns keys, before the first row is written.
+// prepare creates the tables. Check returns an error for a tag that cannot work, or a table
+// whose keys the database assigns, before the first row is written.
 func prepare(db *gorm.DB) error {
 	if err := db.AutoMigrate(&Order{}, &Line{}); err != nil {
 		return err
@@ -76,7 +77,8 @@ func prepare(db *gorm.DB) error {
 
 const orderCount, linesPerOrder = 1000, 10
 
-// demonstrate inserts the orders in each way, and counts the lines in the table.
+// demonstrate inserts the sample orders in each way, and prints how many of their lines are in
+// the table. Then it explains one of the orders. layout is the layout of the keys.
 func demonstrate(db *gorm.DB, layout snowflake.Layout, out *log.Logger) error {
 	out.Printf("%d orders of %d lines each, in a %s database:\n\n", orderCount, linesPerOrder, db.Name())
 	ways := []struct {
@@ -93,7 +95,7 @@ func demonstrate(db *gorm.DB, layout snowflake.Layout, out *log.Logger) error {
 		if err := way.insert(db, orders); err != nil {
 			return err
 		}
-		stored := db.Model(&orders).Association("Lines")
+		stored := db.Model(&orders).Association("Lines") // the lines in the table that refer to these orders
 		out.Printf("   %d lines stored, orders %d to %d", stored.Count(), orders[0].ID, orders[orderCount-1].ID)
 		if stored.Error != nil {
 			return stored.Error
@@ -114,7 +116,9 @@ func sampleOrders() []Order {
 	return orders
 }
 
-// explain reads an order back, and prints the parts of its key.
+// explain reads an order back with two of its lines, and prints it as JSON. Then it prints the
+// parts of the order's key, and the number that JavaScript would read if the key were a JSON
+// number.
 func explain(db *gorm.DB, layout snowflake.Layout, id types.ID, out *log.Logger) error {
 	var order Order
 	firstTwo := func(db *gorm.DB) *gorm.DB { return db.Order("id").Limit(2) }
@@ -129,7 +133,7 @@ func explain(db *gorm.DB, layout snowflake.Layout, id types.ID, out *log.Logger)
 	parts := layout.Decompose(id)
 	out.Printf("\nIts key says when and by whom it was issued: %s, datacenter %d, worker %d, sequence %d.",
 		parts.Time.Format(time.RFC3339Nano), parts.Datacenter, parts.Worker, parts.Sequence)
-	number, err := strconv.ParseFloat(id.String(), 64)
+	number, err := strconv.ParseFloat(id.String(), 64) // a number of JavaScript is a float64
 	if err != nil {
 		return err
 	}

@@ -29,9 +29,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Order is sharded by its key. Its column has the same name as in Line, because all
-// tables of one configuration share the name of the sharding key. The name is not id,
-// because sharding accepts only an int64 in a column id, and GORM passes a types.ID.
+// Order is sharded by its key. The key's column is order_id, as in Line, because all tables of
+// one configuration share the name of the sharding key. The name is not id, because sharding
+// accepts only an int64 in a column id, and GORM passes a types.ID.
 type Order struct {
 	ID       types.ID `gorm:"column:order_id;primaryKey" snowflake:"pk"`
 	Customer string
@@ -52,13 +52,13 @@ type Event struct {
 	Text      string
 }
 
-// TableName is the name without a shard.
+// TableName returns the name without the suffix of a shard, such as _1.
 func (Order) TableName() string { return "sharding_example_orders" }
 
-// TableName is the name without a shard.
+// TableName returns the name without the suffix of a shard, such as _1.
 func (Line) TableName() string { return "sharding_example_lines" }
 
-// TableName is the name without a shard.
+// TableName returns the name without the suffix of a shard, such as _1.
 func (Event) TableName() string { return "sharding_example_events" }
 
 func main() {
@@ -68,7 +68,9 @@ func main() {
 	}
 }
 
-// run opens two databases, because GORM accepts one sharding configuration per database.
+// run demonstrates both ways, each in a new database, because GORM accepts one sharding
+// configuration per database. open opens a database, in memory unless a test passes another
+// function.
 func run(ctx context.Context, w io.Writer, open func(*gorm.Config) (*gorm.DB, error)) (err error) {
 	// Give a different worker to each process that writes at the same time.
 	gen, err := snowflake.New(snowflake.Static(0, 0))
@@ -93,9 +95,10 @@ func run(ctx context.Context, w io.Writer, open func(*gorm.Config) (*gorm.DB, er
 // newConfig returns a new configuration for each database, because GORM changes it.
 func newConfig() *gorm.Config {
 	return &gorm.Config{
-		// To log a failed statement, sharding v0.6.2 would read a result that is nil.
+		// Sharding v0.6.2 panics if it logs a failed statement, because it reads a result that
+		// is nil.
 		Logger: logger.Discard,
-		// A foreign key would refer to the table without a suffix.
+		// A foreign key would refer to the table without a suffix, which has no rows.
 		DisableForeignKeyConstraintWhenMigrating: true,
 	}
 }
@@ -118,11 +121,12 @@ func openMemory(config *gorm.Config) (*gorm.DB, error) {
 // shards is the number of tables of each model.
 const shards = 4
 
-// shard returns the shard that holds an order. Keys spread evenly over the shards because
-// their sequence starts at random.
+// shard returns the number of the shard that contains an order with this key. The lowest bits
+// of a key are its sequence. In each tick, the sequence starts at a random number, so keys
+// spread evenly over the shards.
 func shard(order types.ID) int64 { return order.Int64() % shards }
 
-// withPlugin shards orders and lines by the key of the order, which the plugin sets.
+// withPlugin shards orders and lines by the key of the order, which the gormflake plugin sets.
 func withPlugin(ctx context.Context, out *log.Logger, db *gorm.DB, gen *snowflake.Generator) error {
 	err := shardTables(db, sharding.Config{
 		ShardingKey:    "order_id",
@@ -211,8 +215,8 @@ func reportOrder(out *log.Logger, db *gorm.DB, number int, batch []Order) error 
 	return nil
 }
 
-// asKeyFunction shards events by account. The generator is the function that sharding calls
-// for keys.
+// asKeyFunction shards events by account. Sharding adds a key to each INSERT, for which it calls
+// a function, and this function takes the key from the generator.
 func asKeyFunction(ctx context.Context, out *log.Logger, db *gorm.DB, gen *snowflake.Generator) error {
 	err := shardTables(db, sharding.Config{
 		ShardingKey:         "account_id",
@@ -232,7 +236,8 @@ func asKeyFunction(ctx context.Context, out *log.Logger, db *gorm.DB, gen *snowf
 	return insertEvents(out, db.WithContext(ctx))
 }
 
-// insertEvents sends its own SQL, without structs that a plugin could fill.
+// insertEvents inserts events by SQL without a key, to which sharding adds the key. There are no
+// structs in which the gormflake plugin could set it.
 func insertEvents(out *log.Logger, db *gorm.DB) error {
 	out.Print("As the key function, events sharded by account_id:")
 	for account := int64(6); account <= 8; account++ {
@@ -249,7 +254,8 @@ func insertEvents(out *log.Logger, db *gorm.DB) error {
 	return nil
 }
 
-// shardTables creates the tables, one for each shard.
+// shardTables registers sharding with the configuration, and creates the tables of the models,
+// one for each shard.
 func shardTables(db *gorm.DB, config sharding.Config, models ...any) error {
 	if err := db.Use(sharding.Register(config, models...)); err != nil {
 		return err

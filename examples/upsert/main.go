@@ -27,7 +27,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Product is identified by its SKU.
+// Product is identified by its SKU, which is unique. Its key is for references such as
+// Offer.ProductID.
 type Product struct {
 	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
 	SKU    string   `gorm:"size:40;not null;unique"`
@@ -83,7 +84,8 @@ func openMemory() (*gorm.DB, error) {
 	return db, nil
 }
 
-// feeds stores a feed of Monday and of Tuesday, which both have product B-2.
+// feeds stores a feed of Monday and a feed of Tuesday, which both have product B-2, and prints
+// the keys in the structs after each. The key of B-2 must be the same both times.
 func feeds(out *log.Logger, db *gorm.DB) error {
 	if err := db.AutoMigrate(&Product{}, &Offer{}); err != nil {
 		return err
@@ -108,7 +110,9 @@ func feeds(out *log.Logger, db *gorm.DB) error {
 	return report(out, db)
 }
 
-// store inserts new products, renames products whose SKU exists, and adds all offers.
+// store inserts new products, renames products whose SKU exists, and inserts all offers. It
+// inserts the products without their offers first, because only afterwards does the struct of a
+// product that existed have the key of its row, to which its offers must refer.
 func store(db *gorm.DB, products []Product) error {
 	upsert := clause.OnConflict{
 		Columns:   []clause.Column{{Name: "sku"}},
@@ -118,10 +122,10 @@ func store(db *gorm.DB, products []Product) error {
 		if err := tx.Clauses(upsert).Omit(clause.Associations).Create(&products).Error; err != nil {
 			return err
 		}
-		// The products have their final keys only now.
 		if err := readKeys(tx, products); err != nil {
 			return err
 		}
+		// Set the keys of the offers, and their foreign keys to the final keys of the products.
 		if err := gormflake.Assign(tx, &products); err != nil {
 			return err
 		}
@@ -133,9 +137,10 @@ func store(db *gorm.DB, products []Product) error {
 	})
 }
 
-// readKeys reads the keys of the products' rows on MySQL, which has no RETURNING. It also
-// does so on MariaDB, which GORM calls mysql too, although MariaDB has returned the keys
-// already. SQLite and PostgreSQL have returned them too, so readKeys does nothing there.
+// readKeys sets the keys of products to the keys of their rows. This is necessary on MySQL,
+// which has no RETURNING. On SQLite and PostgreSQL, the upsert has returned the keys, so readKeys
+// does nothing. MariaDB has returned them too, but GORM calls it mysql, so readKeys reads them
+// again.
 func readKeys(tx *gorm.DB, products []Product) error {
 	if tx.Name() != "mysql" {
 		return nil
@@ -150,7 +155,8 @@ func readKeys(tx *gorm.DB, products []Product) error {
 	return nil
 }
 
-// report prints the rows, whose keys must be those of the structs of the feeds.
+// report prints the rows of the products. Their keys must be equal to the keys in the structs of
+// the feeds.
 func report(out *log.Logger, db *gorm.DB) error {
 	var rows []Product
 	if err := db.Preload("Offers").Order("sku").Find(&rows).Error; err != nil {

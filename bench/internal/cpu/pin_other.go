@@ -2,5 +2,5 @@
 
 package cpu
 
-// Pin does nothing, because threads are bound to CPUs on Linux only.
+// Pin does nothing, because this package binds threads to CPUs on Linux only.
 func Pin(int) {}

@@ -1,4 +1,5 @@
-// Package peers provides the compared generators behind one type of call.
+// Package peers provides gormflake and the generators with which it is compared, all behind
+// one type of call.
 package peers
 
 import (
@@ -19,14 +20,15 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Bwmarrin is bwmarrin/snowflake, the peer with which gormflake is compared.
+// Bwmarrin is the name of the contender bwmarrin/snowflake. Benchmarks that call this peer
+// directly report it under the same name.
 const Bwmarrin = "bwmarrin"
 
-// Cap is the rate that 12 bits of sequence allow, in IDs per second.
+// Cap is the largest rate that 12 bits of sequence in each millisecond allow, in IDs per second.
 const Cap = 4096 * 1000
 
-// epoch is for peers that need an epoch. All peers use milliseconds, 10 bits of worker
-// and 12 of sequence.
+// epoch is the epoch of the peers that need one. So that the rates are comparable, all Snowflake
+// peers use ticks of a millisecond, 10 bits of worker and 12 of sequence.
 var epoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Contender is a generator that is compared.
@@ -59,35 +61,37 @@ func Open() ([]Contender, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Each has a name, its loop, and whether 12 bits of sequence limit its rate.
+	// Each contender has a name, a loop, and whether 12 bits of sequence limit its rate.
 	return []Contender{
 		{"gormflake", ours, true},
 		{"leased", leased, true},
 		{Bwmarrin, bw, true},
 		{"sonyflake", sony, true},
 		{"yitter", yitter(), true},
-		{"godruoyi", druoyi(), true},
+		{"godruoyi", godruoyiLoop(), true},
 		{"uuidv7", uuidV7, false},
 		{"ulid", ulids, false},
 	}, nil
 }
 
-// gormflake returns a generator of gormflake under a fixed worker.
-func gormflake() (func(int) error, error) { return nexts(snowflake.Static(0, 1)) }
+// gormflake returns the loop of a generator of gormflake with a fixed worker.
+func gormflake() (func(int) error, error) { return loopOf(snowflake.Static(0, 1)) }
 
-// leased returns a generator of gormflake under a leased worker. Its store costs no time,
-// so that a benchmark measures the generator's own check of the end of its window.
+// leased returns the loop of a generator of gormflake with a leased worker. Such a generator
+// also checks whether the window of its lease has ended. A benchmark measures only this check,
+// because the store is in memory and costs no time.
 func leased() (func(int) error, error) {
 	l, err := lease.Acquire(context.Background(), leasetest.NewMemory(),
 		snowflake.TwitterLayout(), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return nil, fmt.Errorf("peers: %w", err)
 	}
-	return nexts(l)
+	return loopOf(l)
 }
 
-// nexts returns a loop that takes IDs of the source.
-func nexts(source snowflake.WorkerSource) (func(int) error, error) {
+// loopOf returns a loop that takes IDs from a new generator of gormflake. The source provides
+// the worker of the generator.
+func loopOf(source snowflake.WorkerSource) (func(int) error, error) {
 	gen, err := snowflake.New(source)
 	if err != nil {
 		return nil, fmt.Errorf("peers: %w", err)
@@ -117,7 +121,8 @@ func bwmarrinNode() (func(int) error, error) {
 	}, nil
 }
 
-// sony returns a generator of Sonyflake with ticks of a millisecond, instead of its 10 ms.
+// sony returns the loop of a generator of Sonyflake. Its ticks are a millisecond, and not 10 ms
+// as in its default, so that its rate is comparable.
 func sony() (func(int) error, error) {
 	gen, err := sonyflake.New(sonyflake.Settings{
 		BitsSequence:  12,
@@ -139,8 +144,9 @@ func sony() (func(int) error, error) {
 	}, nil
 }
 
-// yitter uses method 2, because method 1 takes IDs from the next millisecond, so that the
-// rates would not be comparable.
+// yitter returns the loop of a generator of yitter/idgenerator-go. It uses method 2, because
+// method 1 takes IDs from the next milliseconds when the sequence of a millisecond is used up,
+// so that its rate would not be comparable.
 func yitter() func(int) error {
 	options := idgen.NewIdGeneratorOptions(1)
 	options.Method = 2
@@ -156,8 +162,9 @@ func yitter() func(int) error {
 	}
 }
 
-// druoyi returns the generator of godruoyi/go-snowflake, of which a process has only one.
-func druoyi() func(int) error {
+// godruoyiLoop returns the loop of the generator of godruoyi/go-snowflake, of which a process
+// has only one.
+func godruoyiLoop() func(int) error {
 	godruoyi.SetStartTime(epoch)
 	godruoyi.SetMachineID(1)
 	return func(n int) error {

@@ -17,7 +17,7 @@ func Quantile(xs []float64, q float64) float64 {
 		return math.NaN()
 	}
 	sorted := slices.Sorted(slices.Values(xs))
-	at := min(max(q, 0), 1) * float64(len(sorted)-1)
+	at := min(max(q, 0), 1) * float64(len(sorted)-1) // the index of the value, which may be between two neighbours
 	below, part := int(at), at-math.Floor(at)
 	if part == 0 {
 		return sorted[below]
@@ -28,9 +28,9 @@ func Quantile(xs []float64, q float64) float64 {
 // Median returns the middle of xs, or the mean of its two middle values.
 func Median(xs []float64) float64 { return Quantile(xs, 0.5) }
 
-// Ratios returns a[i]/b[i]. Numbers that were measured side by side should be divided
-// before they are summarized, so that disturbances that slowed both cancel out. Ratios
-// ignores the rest of the longer slice.
+// Ratios returns a[i]/b[i] for each i. If a[i] and b[i] were measured side by side, divide them
+// before you summarize them, so that a disturbance that slowed both cancels out. Ratios ignores
+// the rest of the longer slice.
 func Ratios(a, b []float64) []float64 {
 	ratios := make([]float64, min(len(a), len(b)))
 	for i := range ratios {

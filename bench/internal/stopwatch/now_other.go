@@ -7,5 +7,7 @@ import "time"
 // start is the time from which now counts.
 var start = time.Now()
 
-// now reads the clock, because there is no counter. The measured call is then less cold.
+// now returns the nanoseconds since start. It reads the clock, because this package reads a
+// counter of the processor on amd64 only. The measured call then finds the clock's code and
+// data in the cache, so that it is less cold.
 func now() uint64 { return uint64(time.Since(start)) }

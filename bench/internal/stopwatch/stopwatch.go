@@ -1,14 +1,16 @@
-// Package stopwatch times a call without reading the clock, because the call itself may
-// read the clock. A call that finds the clock's code and data in the cache, because they
-// were read a moment ago, is not a cold call.
+// Package stopwatch times a call without reading the clock, if possible. The measured call may
+// itself read the clock. If the stopwatch had read the clock a moment before, the call would
+// find the clock's code and data in the processor's cache, and would be faster than a cold
+// call, which does not find them there. On amd64, the package reads a counter of the processor
+// instead.
 package stopwatch
 
 import "time"
 
-// Stopwatch converts the processor's counts to nanoseconds.
-type Stopwatch struct{ perCount float64 }
+// Stopwatch converts the counts of the processor's counter to nanoseconds.
+type Stopwatch struct{ perCount float64 } // nanoseconds for each count
 
-// New measures the duration of a count, for 50 ms.
+// New returns a Stopwatch. It measures for 50 ms how long a count takes.
 func New() Stopwatch {
 	start, count := time.Now(), now()
 	time.Sleep(50 * time.Millisecond)

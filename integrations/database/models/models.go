@@ -1,4 +1,5 @@
-// Package models contains the models that the generators read.
+// Package models contains the models from which the generators of gorm.io/cli/gorm and
+// gorm.io/gen create code.
 package models
 
 import (

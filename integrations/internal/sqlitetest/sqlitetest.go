@@ -13,7 +13,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// order and line are a row and its child.
+// order and line are the models of CheckKeys, a row and its child.
 type order struct {
 	gormflake.Model
 	Lines []line
@@ -24,8 +24,9 @@ type line struct {
 	OrderID types.ID
 }
 
-// CheckKeys leases a worker from an empty database, creates a row with a child, and checks
-// that SQLite uses the key as the row's number (rowid), so that the key needs no index.
+// CheckKeys leases a worker from the empty database of the dialector, creates a row with a
+// child, and checks that it can read both. It reads the row by its rowid, the number that SQLite
+// gives to each row, which must be the key. Only then the key needs no index of its own.
 func CheckKeys(t *testing.T, dialector gorm.Dialector) {
 	t.Helper()
 	db, err := gorm.Open(dialector)

@@ -29,7 +29,8 @@ func (*Resolver) Query() QueryResolver { return query{} }
 // Line serves the generated code.
 func (*Resolver) Line() LineResolver { return line{} }
 
-// line resolves the fields of a line.
+// line resolves the fields of a Line, because they have the type types.Of, and an ID of the
+// schema is a types.ID.
 type line struct{}
 
 // ID returns the line's key.

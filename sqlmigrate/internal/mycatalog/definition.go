@@ -8,25 +8,27 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// elementsOf splits the text of SHOW CREATE TABLE into the definitions of columns, keys
-// and constraints, and the options that follow. A plan needs these definitions because a
-// MODIFY has to repeat the whole definition of a column. No other source is complete on
-// every server.
+// elementsOf splits create, the text of SHOW CREATE TABLE, into its elements, which are
+// the definitions of columns, keys and constraints, and the options that follow. For
+// example, CREATE TABLE `t` (`id` int, PRIMARY KEY (`id`)) ENGINE=InnoDB has the elements
+// `id` int and PRIMARY KEY (`id`). A plan needs these definitions because a MODIFY has to
+// repeat the whole definition of a column, and no other source is complete on every
+// server.
 func elementsOf(create string) (elements []string, options string, err error) {
 	text := maskQuoted(create)
 	open := strings.IndexByte(text, '(')
 	if open < 0 {
 		return nil, "", errors.New("no parenthesis in it")
 	}
-	start, depth := open+1, 1
+	start, depth := open+1, 1 // the beginning of the present element, and the number of open parentheses
 	for i := start; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '(':
 			depth++
-		case c == ')' && depth == 1, c == ',' && depth == 1:
+		case c == ')' && depth == 1, c == ',' && depth == 1: // the element ends
 			elements = append(elements, strings.TrimSpace(create[start:i]))
 			start = i + 1
-			if c == ')' {
+			if c == ')' { // it was the last
 				return elements, create[start:], nil
 			}
 		case c == ')':
@@ -36,19 +38,23 @@ func elementsOf(create string) (elements []string, options string, err error) {
 	return nil, "", errors.New("its parenthesis has no end")
 }
 
-// quoted matches a string or a quoted name.
+// quoted matches a string between single or double quotes, or a name between backticks. In
+// it, a quote can be doubled and, in a string, escaped.
 var quoted = regexp.MustCompile(`(?s)'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|` + "`(?:[^`]|``)*`")
 
-// maskQuoted returns s with each byte of its strings and quoted names replaced by x, so
-// that a search finds only the words outside of quotes, at their indexes in s.
+// maskQuoted returns s with each byte of its strings and quoted names replaced by x, for
+// example `a,b` int as xxxxx int. So a search finds only the words and signs outside of
+// quotes, and their indexes are valid in s too.
 func maskQuoted(s string) string {
 	return quoted.ReplaceAllStringFunc(s, func(q string) string { return strings.Repeat("x", len(q)) })
 }
 
-// indexUnquoted returns the first index of words outside of quotes, or -1.
+// indexUnquoted returns the index of the first occurrence of words outside of quotes, or
+// -1.
 func indexUnquoted(s, words string) int { return strings.Index(maskQuoted(s), words) }
 
-// QuotedNames returns the names between backticks in s, in order.
+// QuotedNames returns the names between backticks in s, in order, for example ix and
+// user_id of KEY `ix` (`user_id`).
 func QuotedNames(s string) []string {
 	var names []string
 	for _, q := range quoted.FindAllString(s, -1) {
@@ -59,8 +65,8 @@ func QuotedNames(s string) []string {
 	return names
 }
 
-// An Integer is an integer type, for example int unsigned. The zero value stands for all
-// other types.
+// An Integer is an integer type of a column, for example int unsigned. The zero value
+// stands for all types that are not integers.
 type Integer struct {
 	Base     string
 	Unsigned bool
@@ -70,12 +76,13 @@ type Integer struct {
 // ID.
 var UnsignedBigint = Integer{"bigint", true}
 
-// integer matches an integer type at the beginning of a text. ZEROFILL makes a type
-// unsigned.
+// integer matches an integer type at the beginning of a text, for example int(10)
+// unsigned. ZEROFILL makes a type unsigned.
 var integer = regexp.MustCompile(`^(?i)(tinyint|smallint|mediumint|int|bigint)(\(\d+\))?( unsigned)?( zerofill)?(?: |$)`)
 
-// IntegerOf parses the type of a column. s is the type in information_schema, or a
-// definition without the name.
+// IntegerOf parses the type of a column. s is the type in information_schema, or the
+// definition of a column after its name. If it is not an integer type, IntegerOf returns
+// the zero value.
 func IntegerOf(s string) Integer {
 	m := integer.FindStringSubmatch(s)
 	if m == nil {
@@ -84,6 +91,7 @@ func IntegerOf(s string) Integer {
 	return Integer{strings.ToLower(m[1]), m[3]+m[4] != ""}
 }
 
+// String returns the type as SQL, without a display width.
 func (t Integer) String() string {
 	if t.Unsigned {
 		return t.Base + " unsigned"
@@ -91,9 +99,9 @@ func (t Integer) String() string {
 	return t.Base
 }
 
-// Condition returns a condition for the columns of the type in
-// information_schema.COLUMNS. It ignores the display width, which some servers write,
-// because it has no effect on the values.
+// Condition returns an SQL condition, which is true for a row of
+// information_schema.COLUMNS if the column has the type. It ignores the display width, as
+// in int(11), which some servers write, because it has no effect on the values.
 func (t Integer) Condition() string {
 	not := "NOT "
 	if t.Unsigned {
@@ -102,7 +110,8 @@ func (t Integer) Condition() string {
 	return "DATA_TYPE = '" + t.Base + "' AND COLUMN_TYPE " + not + "LIKE '%unsigned%'"
 }
 
-// Range returns the smallest and the largest value of a type that is smaller than bigint.
+// Range returns the smallest and the largest value of a type that is smaller than bigint,
+// for example -128 and 127 of tinyint.
 func (t Integer) Range() (low, high int64) {
 	bits := map[string]int{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32}[t.Base]
 	if t.Unsigned {
@@ -111,26 +120,26 @@ func (t Integer) Range() (low, high int64) {
 	return -1 << (bits - 1), 1<<(bits-1) - 1
 }
 
-// A Definition is the definition of a column by SHOW CREATE TABLE, a quoted name and the
-// text that follows.
+// A Definition is the definition of a column by SHOW CREATE TABLE, which is a quoted name
+// and the text that follows, for example `id` int NOT NULL AUTO_INCREMENT.
 type Definition string
 
-// split returns the quoted name, and the text after it.
+// split returns the name of the column, with its quotes, and the text after it.
 func (d Definition) split() (name, rest string) {
 	end := quoted.FindStringIndex(string(d))[1]
 	return string(d[:end]), strings.TrimSpace(string(d[end:]))
 }
 
-// Integer returns the type of the column.
+// Integer returns the type of the column. It is zero if the type is not an integer.
 func (d Definition) Integer() Integer {
 	_, rest := d.split()
 	return IntegerOf(rest)
 }
 
-// As returns the definition with another integer type.
+// As returns the definition with t in place of its integer type.
 func (d Definition) As(t Integer) Definition {
 	name, rest := d.split()
-	// integer also matches the blank after the type, which stays.
+	// Cut the type off, but not the blank after it, which integer also matches.
 	rest = rest[len(strings.TrimSuffix(integer.FindString(rest), " ")):]
 	return Definition(name + " " + t.String() + rest)
 }
@@ -146,14 +155,15 @@ func (d Definition) WithoutAuto() Definition { return d.replace(autoIncrement, "
 // Has reports whether the definition contains words outside of quotes.
 func (d Definition) Has(words string) bool { return indexUnquoted(string(d), words) >= 0 }
 
-// Nullable returns the definition without NOT NULL.
+// Nullable returns the definition with NULL in place of NOT NULL.
 func (d Definition) Nullable() Definition { return d.replace(" NOT NULL", " NULL") }
 
-// Stored returns the definition with STORED in place of VIRTUAL, so that the column is
-// computed when a row is written.
+// Stored returns the definition of a generated column with STORED in place of VIRTUAL, so
+// that the value is computed when a row is written.
 func (d Definition) Stored() Definition { return d.replace(") VIRTUAL", ") STORED") }
 
-// replace returns the definition with the first unquoted words replaced.
+// replace returns the definition with by in place of the first unquoted occurrence of
+// words.
 func (d Definition) replace(words, by string) Definition {
 	if i := indexUnquoted(string(d), words); i >= 0 {
 		return d[:i] + Definition(by) + d[i+len(words):]
@@ -161,8 +171,9 @@ func (d Definition) replace(words, by string) Definition {
 	return d
 }
 
-// A ForeignKey is a foreign key of table Child, parsed from the text of SHOW CREATE
-// TABLE. Its Columns refer to the columns Refers of Parent, in the same order.
+// A ForeignKey is a foreign key of table Child. The columns Columns of Child refer to the
+// columns Refers of Parent, in the same order. It is parsed from the text of SHOW CREATE
+// TABLE.
 type ForeignKey struct {
 	Name            string
 	Child, Parent   plan.TableName

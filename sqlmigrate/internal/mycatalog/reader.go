@@ -14,7 +14,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A Server describes the server and the current database of a connection.
+// A Server describes the server of a connection, and the current database of the
+// connection.
 type Server struct {
 	Database string // the current database
 	MariaDB  bool
@@ -34,7 +35,7 @@ func (s Server) Normalize(t plan.TableName) plan.TableName {
 const serverSQL = "SELECT DATABASE(), VERSION() LIKE '%MariaDB%', @@SESSION.sql_quote_show_create"
 
 // Open reads the properties of the server. It returns an error if the connection has no
-// current database.
+// current database, or a setting with which definitions cannot be parsed.
 func Open(ctx context.Context, conn *sql.Conn) (Server, error) {
 	var database sql.NullString
 	var mariadb, quoted bool
@@ -51,22 +52,24 @@ func Open(ctx context.Context, conn *sql.Conn) (Server, error) {
 	return Server{database.String, mariadb}, nil
 }
 
-// A Reader reads the tables of a plan, each table only once.
+// A Reader reads the tables of a plan from the catalog, each table only once.
 type Reader struct {
 	Server
 
-	Journal Journal                   // what an unfinished run has recorded, see [JournalTable]
-	Pairs   []Pair                    // the foreign keys of all databases
-	Tables  map[plan.TableName]*Table // the tables that have been read
+	Journal Journal                   // the definitions that an unfinished run has recorded, see [JournalTable]
+	Pairs   []Pair                    // the tables with foreign keys, in all databases
+	Tables  map[plan.TableName]*Table // the tables that have been read, by each name with which they were requested
 
 	conn *sql.Conn
 }
 
-// A Pair is a table with a foreign key, and the table to which the foreign key refers.
-// The foreign key exists, or an unfinished run has dropped it.
+// A Pair is a table with a foreign key, the child, and the table to which the foreign key
+// refers, the parent. The foreign key exists, or an unfinished run has dropped it and will
+// add it back.
 type Pair struct{ Child, Parent plan.TableName }
 
-// Read reads the journal, and the pairs of all databases.
+// Read returns a Reader, for which it reads the journal of an unfinished run and the pairs
+// of all databases. The tables are read later, by [Reader.Table].
 func Read(ctx context.Context, conn *sql.Conn) (*Reader, error) {
 	server, err := Open(ctx, conn)
 	if err != nil {
@@ -82,8 +85,8 @@ func Read(ctx context.Context, conn *sql.Conn) (*Reader, error) {
 	return r, nil
 }
 
-// journalSQL returns the entries of an unfinished run. Their order is fixed, so that the
-// plan is always the same.
+// journalSQL returns the entries of the journal. Their order is fixed, so that the plan is
+// always the same.
 const journalSQL = "SELECT kind, table_schema, table_name, name, definition FROM `" + JournalTable + "` ORDER BY id"
 
 // readJournal reads the journal of an unfinished run, if it exists.
@@ -107,12 +110,13 @@ func (r *Reader) readJournal(ctx context.Context) error {
 const pairsSQL = "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME " +
 	"FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL"
 
-// readPairs reads the pairs of all databases, adds those of the journal, and sorts them. The
-// server returns them in the order of its files, and a plan lists tables in the order in which
-// it meets them, so that an equal schema on another server would otherwise get another plan.
+// readPairs reads the pairs of all databases. It adds the pairs of the foreign keys in the
+// journal, which an unfinished run may have dropped, and sorts them. The server returns pairs
+// in the order of its files, and a plan lists tables in the order in which it meets them, so
+// that an equal schema on another server would otherwise get another plan.
 func (r *Reader) readPairs(ctx context.Context) error {
 	pairs, err := rows.Read[Pair](ctx, r.conn, pairsSQL)
-	if err == nil { // before any other query, because it reads the warnings of the last
+	if err == nil { // before any other query, because the server has only the warnings of the last query
 		err = r.rejectSkipped(ctx)
 	}
 	for _, p := range pairs {
@@ -129,11 +133,11 @@ func (r *Reader) readPairs(ctx context.Context) error {
 	return err
 }
 
-// rejectSkipped returns an error if MariaDB has warned that the last query left out a
+// rejectSkipped returns an error if MariaDB has warned that the query for pairs left out a
 // table of the current database, because another session is changing it. The plan would
 // then miss the foreign keys of this table.
 func (r *Reader) rejectSkipped(ctx context.Context) error {
-	const skipped = 1684 // the number of the warning
+	const skipped = 1684 // the number of the warning that a table was left out
 	warnings, err := rows.Read[struct {
 		Level  string
 		Number int
@@ -147,7 +151,8 @@ func (r *Reader) rejectSkipped(ctx context.Context) error {
 	return err
 }
 
-// Table reads a table, and restores the definitions from the journal. A second call for
+// Table reads a table with its definitions. If an unfinished run has changed or dropped
+// some of them, it returns the original definitions from the journal. A second call for
 // the table returns the same value.
 func (r *Reader) Table(ctx context.Context, name plan.TableName) (*Table, error) {
 	name = r.Normalize(name)
@@ -158,7 +163,8 @@ func (r *Reader) Table(ctx context.Context, name plan.TableName) (*Table, error)
 	if err != nil {
 		return nil, fmt.Errorf("sqlmigrate: table %s: %w", name, addTriggerFileFix(name, err))
 	}
-	// Some servers fold names, so that two spellings can mean the same table.
+	// Some servers fold names, so that two spellings can mean the same table. t has the
+	// spelling of the server.
 	if known := r.Tables[t.TableName]; known != nil {
 		t = known
 	}
@@ -166,7 +172,8 @@ func (r *Reader) Table(ctx context.Context, name plan.TableName) (*Table, error)
 	return t, nil
 }
 
-// Column reads a column and its table.
+// Column reads a column with its table. It returns an error if the table has no column
+// with this name.
 func (r *Reader) Column(ctx context.Context, table plan.TableName, name string) (*Column, error) {
 	t, err := r.Table(ctx, table)
 	if err != nil {
@@ -179,12 +186,13 @@ func (r *Reader) Column(ctx context.Context, table plan.TableName, name string) 
 	return c, nil
 }
 
-// emptyTriggers matches the error of MariaDB for a file of triggers that is empty.
+// emptyTriggers matches the error of MariaDB for a file of triggers, orders.TRG of table
+// orders, that is empty.
 var emptyTriggers = regexp.MustCompile(`Error 1343\b.*'triggers'`)
 
-// addTriggerFileFix adds the repair to the error that MariaDB returns for a table whose
-// file of triggers it cannot read. A KILL of a RENAME can leave such a file, which no
-// statement can repair.
+// addTriggerFileFix returns err. If MariaDB could not read the file with the triggers of
+// the table, it adds the advice how to repair this. A KILL of a RENAME can leave an empty
+// file, which no statement can repair.
 func addTriggerFileFix(name plan.TableName, err error) error {
 	if !emptyTriggers.MatchString(err.Error()) {
 		return err
@@ -192,10 +200,11 @@ func addTriggerFileFix(name plan.TableName, err error) error {
 	return fmt.Errorf("the server cannot read %s.TRG in its folder of the database, perhaps since a RENAME was killed: remove this file, run FLUSH TABLES, and revert an online move that is not finished: its triggers are lost, no row is: %w", name.Name, err)
 }
 
-// ErrView is the error for a view in place of a table.
+// ErrView is the error of [Reader.Table] for a view, which the error of Table wraps.
 var ErrView = errors.New("it is a view: name a table")
 
-// readTable reads the kind, definition, columns and indexes of a table.
+// readTable reads the kind, size, definition, columns and indexes of a table, and restores
+// the definitions from the journal.
 func (r *Reader) readTable(ctx context.Context, name plan.TableName) (*Table, error) {
 	t, err := r.readKind(ctx, name)
 	if err != nil {
@@ -215,11 +224,12 @@ func (r *Reader) readTable(ctx context.Context, name plan.TableName) (*Table, er
 		return nil, err
 	}
 	t.define(r.Server)
-	r.Journal.overlay(t) // an unfinished run may have changed or dropped some of them
+	r.Journal.overlay(t) // an unfinished run may have changed or dropped some definitions
 	return t, nil
 }
 
-// readDefinition sets the elements and the options of the table.
+// readDefinition sets the elements and the options of the table, which SHOW CREATE TABLE
+// returns.
 func (t *Table) readDefinition(ctx context.Context, conn *sql.Conn) (err error) {
 	var ignored, create string
 	if err := conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+QuoteTable(t.TableName)).Scan(&ignored, &create); err != nil {
@@ -231,22 +241,22 @@ func (t *Table) readDefinition(ctx context.Context, conn *sql.Conn) (err error) 
 	return nil
 }
 
-// Definitions reads only the part of a table that SHOW CREATE TABLE shows, which takes a
-// fraction of the time of [Reader.Table]. The columns have only their names, definitions
+// Definitions reads only the part of a table that SHOW CREATE TABLE returns, which takes a
+// fraction of the time of [Reader.Table]. The columns have only Table, Name, Definition
 // and Primary.
 func Definitions(ctx context.Context, conn *sql.Conn, name plan.TableName) (*Table, error) {
 	t := &Table{TableName: name}
 	if err := t.readDefinition(ctx, conn); err != nil {
 		return nil, fmt.Errorf("sqlmigrate: table %s: %w", name, err)
 	}
-	var key []string
+	var key []string // the columns of the primary key
 	for _, e := range t.Elements {
 		if strings.HasPrefix(e, "PRIMARY KEY ") {
 			key = QuotedNames(e)
 		}
 	}
 	for _, e := range t.Elements {
-		if strings.HasPrefix(e, "`") {
+		if strings.HasPrefix(e, "`") { // the definition of a column
 			column := QuotedNames(e)[0]
 			t.Columns = append(t.Columns, &Column{Table: t, Name: column, Definition: Definition(e), Primary: contains(key, column)})
 		}
@@ -254,13 +264,13 @@ func Definitions(ctx context.Context, conn *sql.Conn, name plan.TableName) (*Tab
 	return t, nil
 }
 
-// tableSQL returns the name of the table as the server writes it, which may be folded,
-// its kind, and its size for the estimates.
+// tableSQL returns the name of the table as the server writes it, which may be folded to
+// lower case, its kind, its storage engine, and its estimated size.
 const tableSQL = "SELECT TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), COALESCE(TABLE_ROWS, 0), " +
 	"COALESCE(DATA_LENGTH + INDEX_LENGTH, 0) FROM information_schema.TABLES WHERE "
 
-// readKind reads the kind and size of a table. It returns an error for a view or a
-// sequence.
+// readKind returns a table with its name, kind, engine and size. It returns an error for a
+// view or a sequence.
 func (r *Reader) readKind(ctx context.Context, name plan.TableName) (*Table, error) {
 	t := &Table{TableName: name}
 	err := r.conn.QueryRowContext(ctx, tableSQL+WhereTable(name)).Scan(&t.Name, &t.Kind, &t.Engine, &t.Rows, &t.Bytes)
@@ -277,8 +287,10 @@ func (r *Reader) readKind(ctx context.Context, name plan.TableName) (*Table, err
 	return t, nil
 }
 
-// columnsSQL returns the properties of columns that SHOW CREATE TABLE writes differently
-// on different servers, or in a form that a condition cannot compare.
+// columnsSQL returns the name and type of each column, whether it is part of the primary
+// key, its generation expression, and its other properties (see presetSQL). SHOW CREATE
+// TABLE has them too, but in a form that differs between servers, or that a condition
+// cannot compare.
 const columnsSQL = "SELECT COLUMN_NAME, COLUMN_TYPE, COLUMN_KEY = 'PRI', COALESCE(GENERATION_EXPRESSION, ''), " +
 	presetSQL + ", " + restSQL + " FROM information_schema.COLUMNS WHERE %s ORDER BY ORDINAL_POSITION"
 
@@ -292,12 +304,13 @@ func (t *Table) readColumns(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// indexesSQL returns all properties of each column of an index, because a plan may create
-// the index again if it is unchanged.
+// indexesSQL returns a row for each column of an index, with the name of the index and all
+// properties of the column as a text. A plan may create an index again only if it is
+// unchanged.
 const indexesSQL = "SELECT INDEX_NAME, " + indexSQL + " FROM information_schema.STATISTICS WHERE %s ORDER BY INDEX_NAME, SEQ_IN_INDEX"
 
-// readTexts returns the texts of a query whose rows are a name and a text, grouped by
-// name.
+// readTexts returns the texts of a query whose rows are a name and a text, as a list for
+// each name, for example the properties of each index.
 func (r *Reader) readTexts(ctx context.Context, query string) (map[string][]string, error) {
 	texts := map[string][]string{}
 	found, err := rows.Read[struct{ Name, Text string }](ctx, r.conn, query)
@@ -307,10 +320,11 @@ func (r *Reader) readTexts(ctx context.Context, query string) (map[string][]stri
 	return texts, err
 }
 
-// define sets the definitions of the columns, and the foreign keys, from t.Elements.
+// define sets the definitions of the columns, and the foreign keys, from t.Elements. s
+// normalizes the names of the tables to which the foreign keys refer.
 func (t *Table) define(s Server) {
 	for _, e := range t.Elements {
-		if strings.HasPrefix(e, "`") {
+		if strings.HasPrefix(e, "`") { // the definition of a column
 			if c := t.Column(QuotedNames(e)[0]); c != nil {
 				c.Definition = Definition(e)
 			}

@@ -14,23 +14,27 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Quote quotes an identifier.
+// Quote quotes an identifier with backticks.
 func Quote(name string) string { return QuoteTable(plan.TableName{Name: name}) }
 
-// QuoteTable quotes the name of a table, with its schema if it has one.
+// QuoteTable quotes the name of a table, with its schema if it has one, for example
+// `audit`.`orders`.
 func QuoteTable(t plan.TableName) string { return t.Quoted("`") }
 
 // escaper escapes the characters of a string literal.
 var escaper = strings.NewReplacer(`\`, `\\`, `'`, `''`, "\x00", `\0`)
 
-// Literal quotes a string for the SQL mode that package mysql sets, in which a backslash
-// is an escape character.
+// Literal returns a string as an SQL literal. It doubles quotes, and it escapes
+// backslashes, because in the SQL mode that package mysql sets, a backslash is an escape
+// character.
 func Literal(s string) string { return "'" + escaper.Replace(s) + "'" }
 
-// Literals returns quoted strings for an IN list or a row of VALUES.
+// Literals returns strings as SQL literals for an IN list or a row of VALUES, for example
+// 'a', 'b'.
 func Literals(list []string) string { return Join(list, ", ", Literal) }
 
-// Join joins the texts of all elements of list.
+// Join joins the texts of all elements of list, with separator between them. text returns
+// the text of an element.
 func Join[T any](list []T, separator string, text func(T) string) string {
 	texts := make([]string, len(list))
 	for i, element := range list {
@@ -39,12 +43,15 @@ func Join[T any](list []T, separator string, text func(T) string) string {
 	return strings.Join(texts, separator)
 }
 
-// WhereTable returns the condition for a table in the views of information_schema.
+// WhereTable returns the condition by which a query of a view of information_schema
+// selects the rows of a table.
 func WhereTable(t plan.TableName) string {
 	return "TABLE_SCHEMA = " + SchemaOf(t) + " AND TABLE_NAME = " + Literal(t.Name)
 }
 
-// SchemaOf returns the schema of a table as an SQL expression.
+// SchemaOf returns the schema of a table as an SQL expression. This is DATABASE() for the
+// current database, so that statements of a plan also work in a database with another
+// name.
 func SchemaOf(t plan.TableName) string {
 	if t.Schema == "" {
 		return "DATABASE()"
@@ -53,46 +60,50 @@ func SchemaOf(t plan.TableName) string {
 }
 
 // These expressions describe a row of information_schema.COLUMNS without the properties
-// that a phase changes. presetSQL removes leading zeros from the default, because a
-// default loses them together with ZEROFILL. restSQL removes auto_increment, and the
-// words that servers write differently, from EXTRA.
+// that a phase changes, so that two results are equal if nobody else has changed the
+// column. presetSQL is the default of the column as a literal, or NULL without a default.
+// It removes leading zeros, because a default loses them together with ZEROFILL. restSQL
+// has the other properties, except the type. From EXTRA it removes auto_increment, and the
+// words that servers write differently.
 const (
 	presetSQL = "QUOTE(TRIM(LEADING '0' FROM COLUMN_DEFAULT))"
 	restSQL   = "CONCAT_WS(' ', IS_NULLABLE, QUOTE(COLLATION_NAME), QUOTE(" +
 		"REPLACE(REPLACE(REPLACE(REPLACE(EXTRA, 'auto_increment', ''), 'DEFAULT_GENERATED', ''), ',', ''), ' ', '')), QUOTE(COLUMN_COMMENT))"
 )
 
-// indexSQL describes a row of information_schema.STATISTICS, which is a column of an
-// index.
+// indexSQL is an expression for the properties of a row of information_schema.STATISTICS,
+// which is a column of an index.
 const indexSQL = "CONCAT_WS(' ', SEQ_IN_INDEX, NON_UNIQUE, QUOTE(COLUMN_NAME), QUOTE(SUB_PART), QUOTE(COLLATION), INDEX_TYPE, QUOTE(INDEX_COMMENT))"
 
-// exactly returns a condition that an expression has the value, with all bytes compared.
-// The collation of the catalog would ignore case and accents.
+// exactly returns a condition that an SQL expression has the value. It compares bytes,
+// because the collation of the catalog would ignore case and accents.
 func exactly(expression, value string) string {
 	return "CAST(" + expression + " AS BINARY) = CAST(" + Literal(value) + " AS BINARY)"
 }
 
 // Has returns a query that is true if the column exists and the conditions hold for its
-// row of information_schema.COLUMNS.
+// row of information_schema.COLUMNS. For example, the condition COLUMN_DEFAULT IS NULL
+// asks whether the column has no default.
 func (c *Column) Has(conditions ...string) string {
 	return fmt.Sprintf("SELECT COUNT(*) = 1 FROM information_schema.COLUMNS WHERE %s AND COLUMN_NAME = %s AND %s",
 		WhereTable(c.Table.TableName), Literal(c.Name), strings.Join(conditions, " AND "))
 }
 
-// Same returns a condition for [Column.Has] that the default is preset, and that the
-// column is as it was read, except for its type, AUTO_INCREMENT and generation
-// expression.
+// Same returns a condition for [Column.Has] that nobody has changed the column since it
+// was read. It ignores the type, AUTO_INCREMENT and the generation expression. The default
+// must be preset, in the form of Column.Preset, because a phase may have removed the
+// default that was read.
 func (c *Column) Same(preset string) string {
 	return exactly(presetSQL, preset) + " AND " + exactly(restSQL, c.Rest)
 }
 
-// AndChecks returns a condition, beginning with AND, that the column has as many checks
-// as at the inspection. If texts is true, the checks must also have the same texts. The
+// AndChecks returns a condition, beginning with AND, that the column has as many checks as
+// at the inspection. If texts is true, the checks must also have the same texts. The
 // caller passes false if the type of the column may have changed, because the server then
 // writes the texts differently, for example 1000 for 1e3.
 //
-// The condition only matters on MariaDB, where a CHECK can belong to a column. MODIFY
-// drops such a CHECK unless it repeats it. The catalog gives it the name of its column.
+// The condition only matters on MariaDB, where a CHECK can belong to a column, and the
+// catalog gives it the name of the column. MODIFY drops such a CHECK unless it repeats it.
 // In MySQL every CHECK belongs to the table, and MODIFY does not change it, so AndChecks
 // returns "".
 func (c *Column) AndChecks(texts bool) string {
@@ -109,22 +120,27 @@ func (c *Column) AndChecks(texts bool) string {
 	return and
 }
 
-// fromChecks returns the FROM and WHERE clauses of a query for the checks of the table on
-// MariaDB.
+// fromChecks returns the FROM and WHERE clauses of a query for the checks of the table. It
+// is for MariaDB.
 func (t *Table) fromChecks() string {
 	return fmt.Sprintf("FROM information_schema.CHECK_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = %s AND TABLE_NAME = %s", SchemaOf(t.TableName), Literal(t.Name))
 }
 
-// IndexUnchanged returns a condition that the index exists as it was inspected.
+// IndexUnchanged returns a condition that the index with this name exists as it was
+// inspected. It compares the number of columns of the index, and the properties of each
+// column.
 func (t *Table) IndexUnchanged(name string) string {
 	parts := t.Indexes[name]
 	return fmt.Sprintf("(SELECT COUNT(*) = %[1]d AND SUM(%[2]s) = %[1]d FROM information_schema.STATISTICS WHERE %[3]s AND INDEX_NAME = %[4]s)",
 		len(parts), Join(parts, " OR ", func(part string) string { return exactly(indexSQL, part) }), WhereTable(t.TableName), Literal(name))
 }
 
-// Fingerprint returns an expression for a text that changes when somebody changes the
+// Fingerprint returns an SQL expression for a text that changes when somebody changes the
 // table in the catalog, except its triggers. The text is the number of rows that describe
-// the table in the catalog, and a hash of these rows that does not depend on their order.
+// the table in the catalog, and a hash of these rows. The hash is the XOR of 64 bits of
+// the hash of each row, so it does not depend on their order. The rows are the columns,
+// the indexes, the constraints, the columns of foreign keys, and the actions (ON DELETE,
+// ON UPDATE) of the foreign keys from and to the table.
 func (t *Table) Fingerprint() string {
 	return fmt.Sprintf("(SELECT CONCAT(COUNT(*), ' ', BIT_XOR(CAST(CONV(LEFT(SHA2(state, 256), 16), 16, 10) AS UNSIGNED))) FROM (\n"+
 		"  SELECT CONCAT_WS(' ', BINARY 'column', QUOTE(COLUMN_NAME), COLUMN_TYPE, "+presetSQL+", "+restSQL+", QUOTE(GENERATION_EXPRESSION)) AS state FROM information_schema.COLUMNS WHERE %[1]s\n"+
@@ -141,24 +157,28 @@ const (
 	CheckKind   = "CHECK"
 )
 
-// HasAll returns a query that is true if all of these constraints exist.
+// HasAll returns a query that is true if the table has all constraints with these names.
+// kind is ForeignKind or CheckKind.
 func HasAll(t plan.TableName, kind string, names ...string) string {
 	return constraintCount(t, kind, names, len(names))
 }
 
-// HasNone returns a query that is true if these constraints do not exist.
+// HasNone returns a query that is true if the table has no constraint of the kind with one
+// of these names.
 func HasNone(t plan.TableName, kind string, names ...string) string {
 	return constraintCount(t, kind, names, 0)
 }
 
-// constraintCount returns a query that is true if exactly n of the constraints exist.
+// constraintCount returns a query that is true if the table has exactly n constraints of
+// the kind with these names.
 func constraintCount(t plan.TableName, kind string, names []string, n int) string {
 	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.TABLE_CONSTRAINTS WHERE %s AND CONSTRAINT_TYPE = '%s' AND CONSTRAINT_NAME IN (%s)",
 		n, WhereTable(t), kind, Literals(names))
 }
 
-// Unchanged returns a condition that the foreign key is as it was inspected, or that it
-// does not exist and there is a journal, because an unfinished run has then dropped it.
+// Unchanged returns a condition that the foreign key is as it was inspected. The condition
+// is also true if the foreign key does not exist but the journal does, because an
+// unfinished run has then dropped it.
 func (f ForeignKey) Unchanged() string {
 	same := make([]string, len(f.Columns))
 	for i := range f.Columns {
@@ -177,8 +197,9 @@ func (f ForeignKey) Unchanged() string {
 	return "(" + columns + " AND " + rules + "\nOR (" + HasNone(f.Child, ForeignKind, f.Name) + ") AND " + hasJournal + ")"
 }
 
-// Renamed returns the definition of the foreign key with another name and another parent,
-// for the copy of a table.
+// Renamed returns the definition of the foreign key with another name, and with parent in
+// place of the table to which it refers. A copy of the child table gets this definition,
+// to refer to the copy of its parent.
 func (f ForeignKey) Renamed(name string, parent plan.TableName) string {
 	const references = " REFERENCES "
 	text := strings.Replace(f.Text, Quote(f.Name), Quote(name), 1)
@@ -187,9 +208,11 @@ func (f ForeignKey) Renamed(name string, parent plan.TableName) string {
 	return text[:at] + QuoteTable(parent) + " " + text[at+indexUnquoted(text[at:], "("):]
 }
 
-// rule returns the names that the catalog may show for the action on event, for an IN
-// list. RESTRICT and NO ACTION are the same in InnoDB, and servers differ in which of
-// them they leave out of the definition.
+// rule returns the names that the catalog may show for the action of the foreign key on
+// event, which is DELETE or UPDATE. It returns them as literals for an IN list, for
+// example 'CASCADE'. If the definition has no action, or RESTRICT or NO ACTION, it returns
+// both of these, because they are the same in InnoDB, and servers differ in which of them
+// they leave out of the definition.
 func (f ForeignKey) rule(event string) string {
 	for _, rule := range []string{"CASCADE", "SET NULL", "SET DEFAULT"} {
 		if indexUnquoted(f.Text, " ON "+event+" "+rule) >= 0 {
@@ -199,9 +222,10 @@ func (f ForeignKey) rule(event string) string {
 	return "'RESTRICT', 'NO ACTION'"
 }
 
-// Orphans returns a query for the rows that violate the foreign key, which are those
-// without NULL in its columns that have no parent. The columns of the query are the
-// primary key and the columns of the foreign key.
+// Orphans returns a query for the orphans of the foreign key. These are the rows that
+// violate it, because none of its columns is NULL and there is no parent with these
+// values. The columns of the query are the primary key and the columns of the foreign key.
+// t is the table with the foreign key.
 func (t *Table) Orphans(f ForeignKey) string {
 	var shown, set, same []string
 	for _, c := range t.Key() {

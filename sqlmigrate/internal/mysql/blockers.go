@@ -13,9 +13,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 )
 
-// readKeys reads the largest key of each column that is part of a primary key, because it
-// may be ahead of the clock, and the smallest, because a CHECK for positive keys may
-// refuse it. LEAST and GREATEST keep each of them in the range of its Go type.
+// readKeys reads the smallest and the largest key of each moved column that is an integer
+// and part of a primary key. The largest key may be ahead of the clock, so that a
+// generator could issue it later. The smallest key may violate the CHECK for positive
+// keys. LEAST and GREATEST keep the two values in the range of their Go types, because a
+// bigint unsigned can be above each int64, and a signed key can be negative.
 func readKeys(ctx context.Context, conn *sql.Conn, moved []*column) (map[*column]keyRange, error) {
 	const query = "SELECT LEAST(MIN(%[1]s), 1), GREATEST(MAX(%[1]s), 0) FROM %[2]s"
 	keys := map[*column]keyRange{}
@@ -33,7 +35,8 @@ func readKeys(ctx context.Context, conn *sql.Conn, moved []*column) (map[*column
 	return keys, nil
 }
 
-// findBlockers returns the blockers of the plan, and notes.
+// findBlockers returns the blockers of the plan, for example rows that violate a foreign
+// key, and the notes for its users. want is the request of the caller.
 func findBlockers(ctx context.Context, conn *sql.Conn, g *graph, want engine.Request) (engine.Findings, error) {
 	var found engine.Findings
 	for _, columns := range byTable(g.allColumns()) {
@@ -59,10 +62,10 @@ func findBlockers(ctx context.Context, conn *sql.Conn, g *graph, want engine.Req
 // refers to columns without a unique key, although an earlier version has accepted it.
 const restrictedSQL = "SHOW SESSION VARIABLES WHERE Variable_name = 'restrict_fk_on_non_standard_key' AND Value = 'ON'"
 
-// blockRestricted adds a blocker for each foreign key that the server would not add back,
-// because it refers to columns that are not a unique key. See restrictedSQL. It leaves
-// out foreign keys that an unfinished run may have dropped, because the plan must add
-// these back in any case.
+// blockRestricted returns a blocker for each foreign key that phase widen would drop and
+// that the server would not add back, because it refers to columns that are not a unique
+// key (see restrictedSQL). It leaves out a foreign key that an unfinished run may have
+// dropped already, because the plan must add it back in any case.
 func blockRestricted(ctx context.Context, conn *sql.Conn, g *graph) (found engine.Findings, err error) {
 	restricted, err := rows.Read[struct{ Name, Value string }](ctx, conn, restrictedSQL)
 	if err != nil || len(restricted) == 0 {
@@ -77,8 +80,9 @@ func blockRestricted(ctx context.Context, conn *sql.Conn, g *graph) (found engin
 	return found, nil
 }
 
-// noteUnsigned adds one note on all keys that stay bigint unsigned. It is one note
-// because a program with GORM's uint keys has such a key in every table.
+// noteUnsigned returns one note on all keys that are bigint unsigned, which the plan does
+// not change. It is one note because a program with GORM's uint keys has such a key in
+// every table.
 func noteUnsigned(g *graph) (found engine.Findings) {
 	keys := slices.DeleteFunc(slices.Concat(byTable(g.allColumns())...), func(c *column) bool { return c.Integer() != mycatalog.UnsignedBigint || !c.Primary })
 	if len(keys) > 0 {
@@ -88,8 +92,9 @@ func noteUnsigned(g *graph) (found engine.Findings) {
 	return found
 }
 
-// blockTable adds a blocker for a system-versioned table, and a note on a table of
-// another storage engine than InnoDB.
+// blockTable returns a blocker for a system-versioned table, which is a table of MariaDB
+// that keeps old versions of its rows, and a note on a table of another storage engine
+// than InnoDB.
 func blockTable(t *mycatalog.Table) (found engine.Findings) {
 	if t.Kind == "SYSTEM VERSIONED" {
 		found.Block(t.TableName, "table "+t.String(), "it is system-versioned, and its history keeps such a table from being changed",
@@ -101,9 +106,10 @@ func blockTable(t *mycatalog.Table) (found engine.Findings) {
 	return found
 }
 
-// blockColumn adds the blockers of a column of the connected set, and notes on changes
-// that its user may not expect. It compares keys with the clock only for a column that
-// the plan widens or that the database assigns.
+// blockColumn returns the blockers of a column of the plan, and notes on changes that its
+// user may not expect. A key that is ahead of the clock is a blocker, because a generator
+// could issue the same number later. This counts only for a column that the plan widens or
+// that the database assigns, because the plan does not move the other columns.
 func (g *graph) blockColumn(c *column, want engine.Request) (found engine.Findings) {
 	switch {
 	case c.Generated != "":
@@ -120,22 +126,28 @@ func (g *graph) blockColumn(c *column, want engine.Request) (found engine.Findin
 	return found
 }
 
-// mentions reports whether an expression from the catalog contains the name of the
-// column, with or without quotes.
+// mentions reports whether an expression from the catalog, for example `id` DIV 10,
+// contains the name of the column, with or without backticks.
 func mentions(expression, column string) bool {
+	// The words between blanks, parentheses and operators.
 	unquoted := strings.FieldsFunc(expression, func(r rune) bool { return strings.ContainsRune(" (),+-*/%", r) })
 	return slices.ContainsFunc(append(mycatalog.QuotedNames(expression), unquoted...), func(name string) bool { return strings.EqualFold(name, column) })
 }
 
-// rangePartitions matches the clause of a table that is partitioned by RANGE or LIST. It
-// captures only the first column or expression, because only the first can decide the
-// partition alone.
+// rangePartitions matches the clause of a table that is partitioned by RANGE or LIST,
+// which SHOW CREATE TABLE writes on a line of its own, for example
+//
+//	/*!50100 PARTITION BY RANGE (`id`)
+//	/*!50500 PARTITION BY RANGE  COLUMNS(id,paid)
+//
+// It captures only the first column or expression, here id. A further column only matters
+// for rows whose first value is equal to the bound of a partition.
 var rangePartitions = regexp.MustCompile(`(?m)^[ /*!\d]*PARTITION BY (?:RANGE|LIST) +(?:COLUMNS)?\((.*?)(?:,.*)?\)$`)
 
-// partitionedBy returns the expression that decides the partition of a row, if it may
-// have a value for which there is no partition. It returns "" for a table without
-// partitions, or one that is partitioned by HASH or KEY, which have a partition for every
-// key.
+// partitionedBy returns the column or expression that decides the partition of a row, for
+// example `id`, if there can be a value without a partition. It returns "" for a table
+// without partitions, or one that is partitioned by HASH or KEY, which have a partition
+// for every key.
 func partitionedBy(t *mycatalog.Table) string {
 	if m := rangePartitions.FindStringSubmatch(t.Options); m != nil {
 		return m[1]

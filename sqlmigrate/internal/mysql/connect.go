@@ -19,12 +19,13 @@ type connector struct {
 	engine.Findings
 
 	references []engine.Reference // references in addition to the foreign keys of the database
-	placed     []*column          // the columns that the present call of connect has placed
+	placed     []*column          // the columns that the present call of connect has added to the set
 }
 
-// connect returns the graph of the requested tables, and of the tables of an unfinished
-// run, with all columns that references connect with them.
-func connect(ctx context.Context, r *mycatalog.Reader, want engine.Request) (*graph, engine.Findings, error) {
+// readGraph returns the graph of a plan. It has the keys of the requested tables, the
+// columns that an unfinished run has changed, and all columns that references connect with
+// them.
+func readGraph(ctx context.Context, r *mycatalog.Reader, want engine.Request) (*graph, engine.Findings, error) {
 	g := &graph{Reader: r, parks: want.Park, columns: map[*mycatalog.Column]*column{}}
 	n := &connector{graph: g, references: want.References}
 	var err error
@@ -35,8 +36,9 @@ func connect(ctx context.Context, r *mycatalog.Reader, want engine.Request) (*gr
 	return g, n.Findings, err
 }
 
-// requestedKeys returns the keys of the requested tables, and all columns connected with
-// them. It adds a note on each table that was not requested, but whose keys change too.
+// requestedKeys returns the keys of the requested tables, and all columns that references
+// connect with them. It adds a note on each key among these that the database assigns in a
+// table that was not requested, because the plan moves this key too.
 func (n *connector) requestedKeys(ctx context.Context, names []plan.TableName) ([]*column, error) {
 	requested := map[*mycatalog.Table]bool{}
 	var keys []*mycatalog.Column
@@ -57,10 +59,14 @@ func (n *connector) requestedKeys(ctx context.Context, names []plan.TableName) (
 	return moved, err
 }
 
-// keyOf returns the column of the primary key that is moved, or no column. If the primary
-// key has several columns, keyOf returns the column with AUTO_INCREMENT, or else the only
-// integer column, unless its default is computed. The other columns have another meaning,
-// such as the tenant. If keyOf cannot tell which column is the ID, it adds a note.
+// keyOf returns the column of the primary key that is moved, in a list of one column. If
+// the primary key has several columns, this is the column with AUTO_INCREMENT, or else the
+// only integer column, unless its default is computed. The other columns have another
+// meaning, such as the tenant.
+//
+// keyOf returns no column, and adds a blocker, if there is no primary key or if the key
+// has no integer column. If it cannot tell which column is the ID, it returns no column
+// and adds a note.
 func (n *connector) keyOf(t *mycatalog.Table) []*mycatalog.Column {
 	key := t.Key()
 	if len(key) == 0 || isGeneratedKey(key[0]) {
@@ -71,6 +77,7 @@ func (n *connector) keyOf(t *mycatalog.Table) []*mycatalog.Column {
 		return key[i : i+1]
 	}
 	integers := slices.DeleteFunc(slices.Clone(key), func(c *mycatalog.Column) bool { return c.Integer().Base == "" })
+	// A computed default, such as the tenant of the session, shows that the column is not the ID.
 	switch computed := len(integers) == 1 && len(key) > 1 && integers[0].Computed(); {
 	case len(integers) == 0:
 		n.Block(t.TableName, "column "+key[0].Name, "its type is "+key[0].Type+", and only keys of integer types can be moved",
@@ -83,15 +90,17 @@ func (n *connector) keyOf(t *mycatalog.Table) []*mycatalog.Column {
 	return nil
 }
 
-// isGeneratedKey reports whether the server generated the primary key, as MySQL does with
-// the setting sql_generate_invisible_primary_key. No program knows such a key, so a plan
-// must not move it.
+// isGeneratedKey reports whether the server itself has added the primary key, as MySQL
+// does with the setting sql_generate_invisible_primary_key. No program knows such a key,
+// so a plan must not move it.
 func isGeneratedKey(key *mycatalog.Column) bool {
 	return key.Name == "my_row_id" && key.Definition.Has("INVISIBLE")
 }
 
-// unfinishedColumns returns the columns in the journal of a run that did not complete,
-// and all columns connected with them, so that this plan completes that run.
+// unfinishedColumns returns the columns that an unfinished run has recorded in the
+// journal, and all columns connected with them, so that this plan completes that run. It
+// leaves out the columns that connect has returned before. A foreign key in the journal
+// needs nothing here, because n.Table has restored it in the definition of its table.
 func (n *connector) unfinishedColumns(ctx context.Context) ([]*column, error) {
 	if !n.Journal.Exists {
 		return nil, nil
@@ -112,12 +121,13 @@ func (n *connector) unfinishedColumns(ctx context.Context) ([]*column, error) {
 }
 
 // connect returns columns, and all columns that references connect with them in either
-// direction. It also sets their new types.
+// direction. It leaves out columns that an earlier call has returned. It also sets the new
+// types.
 func (n *connector) connect(ctx context.Context, columns []*mycatalog.Column) ([]*column, error) {
 	n.placed = nil
 	for _, c := range columns {
-		// The columns from first on are connected with c. The list grows while follow
-		// places more of them.
+		// The columns from first on are c and the columns connected with it. The list grows
+		// while follow adds more of them. If c is in the set already, there are none.
 		first := len(n.placed)
 		n.place(c)
 		for i := first; i < len(n.placed); i++ {
@@ -130,8 +140,8 @@ func (n *connector) connect(ctx context.Context, columns []*mycatalog.Column) ([
 	return n.placed, nil
 }
 
-// place returns the column of the connected set for c. It adds c to the set if it is not
-// there yet.
+// place returns the column of the connected set for c. It adds c to the set, and to
+// n.placed, if it is not in the set yet.
 func (n *connector) place(c *mycatalog.Column) *column {
 	known := n.columns[c]
 	if known == nil {
@@ -141,11 +151,11 @@ func (n *connector) place(c *mycatalog.Column) *column {
 	return known
 }
 
-// setNewTypes sets the new types of connected columns. Foreign keys require that these
-// types are equal. A narrow unsigned column therefore becomes bigint unsigned if a
-// connected column is bigint unsigned, which does not change. In all other cases a narrow
-// column becomes bigint. A signed column can be connected with a bigint unsigned only by a
-// reference without a foreign key, so their types need not be equal.
+// setNewTypes sets the new types of columns that are connected with each other. A narrow
+// column becomes bigint. Foreign keys require equal types, and a bigint unsigned does not
+// change, so a narrow unsigned column becomes bigint unsigned if one of the columns is
+// bigint unsigned. A signed column can be connected with it only by a reference without a
+// foreign key, so it becomes bigint even then.
 func setNewTypes(connected []*column) {
 	unsigned := slices.ContainsFunc(connected, func(c *column) bool { return c.Integer() == mycatalog.UnsignedBigint })
 	for _, c := range connected {
@@ -155,13 +165,14 @@ func setNewTypes(connected []*column) {
 	}
 }
 
-// follow places the columns that refer to c, and the columns to which c refers. For this,
-// it reads the tables that have a foreign key to the table of c. n.Pairs lists these.
+// follow adds to the set the columns that refer to c, and the columns to which c refers,
+// by a foreign key or by a reference of the request. To find the foreign keys to c, it
+// reads the tables that have a foreign key to the table of c, as n.Pairs lists them.
 func (n *connector) follow(ctx context.Context, c *column) error {
 	// The foreign keys of the table of c, and of the tables that refer to it.
 	foreign := slices.Clone(c.Table.Foreign)
 	for _, p := range n.Pairs {
-		if p.Parent == c.Table.TableName && p.Child != p.Parent { // c.Table.Foreign has those of the table itself
+		if p.Parent == c.Table.TableName && p.Child != p.Parent { // c.Table.Foreign has the foreign keys of the table to itself
 			child, err := n.Table(ctx, p.Child)
 			if err != nil {
 				return err
@@ -175,7 +186,7 @@ func (n *connector) follow(ctx context.Context, c *column) error {
 			references = append(references, engine.Reference{Table: f.Child, Column: f.Columns[i], ToTable: f.Parent, ToColumn: f.Refers[i]})
 		}
 	}
-	// is reports whether a name is that of c.
+	// is reports whether the column with this name in table t is c.
 	is := func(t plan.TableName, name string) bool {
 		return n.Normalize(t) == c.Table.TableName && strings.EqualFold(name, c.Name)
 	}
@@ -189,8 +200,9 @@ func (n *connector) follow(ctx context.Context, c *column) error {
 	return nil
 }
 
-// link places both columns of a reference. It ignores a reference of a view, because the
-// columns of a view get the types of the tables below.
+// link adds both columns of a reference to the set, and records that the first refers to
+// the second. It ignores a reference from or to a view, because the columns of a view get
+// the types of the tables below.
 func (n *connector) link(ctx context.Context, r engine.Reference) error {
 	from, errFrom := n.Column(ctx, r.Table, r.Column)
 	to, errTo := n.Column(ctx, r.ToTable, r.ToColumn)

@@ -11,9 +11,10 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// detachPhase returns the phase after which the database does not assign keys any more. A
-// key of issued or more is a Snowflake ID, and the phase cannot be taken back while there
-// is one.
+// detachPhase returns phase detach, after which the database does not assign keys any
+// more. The phase cannot be taken back while a column holds a Snowflake ID, which is a key
+// of issued or more. If the epoch is in the future, issued is 0, and there are no
+// Snowflake IDs.
 func detachPhase(g *graph, issued int64) plan.Phase {
 	phase := plan.Phase{Name: plan.Detach}
 	columns := slices.Concat(byTable(g.assignedColumns())...)
@@ -28,13 +29,15 @@ func detachPhase(g *graph, issued int64) plan.Phase {
 }
 
 // detachStep returns the step after which the database does not assign the column any
-// more. It turns foreign_key_checks off, because MySQL otherwise refuses to change a
-// column to which a foreign key refers, although its type stays the same.
+// more. It removes the default of the column or AUTO_INCREMENT. On the way back, it
+// restores AUTO_INCREMENT with the value of its counter, which is stored before it is
+// removed. The step turns foreign_key_checks off, because MySQL otherwise refuses to
+// change a column to which a foreign key refers, although its type stays the same.
 func detachStep(g *graph, c *column) plan.Step {
 	t := c.Table
 	whenAssigned, whenUnassigned := assignmentQueries(c)
 	step := plan.Step{Table: t.TableName, Text: "the database assigns " + c.Name + " no more", Locks: "everybody waits for a moment"}
-	if !c.Definition.Auto() {
+	if !c.Definition.Auto() { // the column has a default
 		step.Up = withoutChecks(plan.Statement{SQL: alter(t, "ALTER COLUMN "+mycatalog.Quote(c.Name)+" DROP DEFAULT"), Unless: whenUnassigned})
 		step.Down = withoutChecks(plan.Statement{SQL: alter(t, "MODIFY "+string(c.afterWiden())), Unless: whenAssigned})
 		return step
@@ -48,10 +51,11 @@ func detachStep(g *graph, c *column) plan.Step {
 	return step
 }
 
-// parkPhase returns the phase that parks the AUTO_INCREMENT counters. It leaves out
-// counters that are parked already. It also leaves out columns with a DEFAULT, because a
-// default, unlike AUTO_INCREMENT, does not continue from the largest key that a program
-// has inserted.
+// parkPhase returns phase park, which takes the place of phases detach and guard if the
+// database is to go on assigning keys. It sets the AUTO_INCREMENT counters so high that
+// they assign no number that a generator issues. It leaves out counters that are that high
+// already. It also leaves out columns with a DEFAULT, because a default, unlike
+// AUTO_INCREMENT, does not continue from the largest key that a program has inserted.
 func parkPhase(g *graph, want engine.Request) plan.Phase {
 	phase := plan.Phase{Name: plan.Park}
 	for _, c := range slices.Concat(byTable(g.assignedColumns())...) {
@@ -63,9 +67,10 @@ func parkPhase(g *graph, want engine.Request) plan.Phase {
 	return phase
 }
 
-// parkStep returns the step that parks a counter, which means to set it so high that it
-// assigns no number that a generator issues. The step fails if the column is still
-// narrow, because the server would then refuse every row.
+// parkStep returns the step that parks the counter of the column's table, which means to
+// set it so high that it assigns no number that a generator issues. The way back sets it
+// to its present value. The step fails if the column is still narrow, because the server
+// would then refuse every row.
 func parkStep(c *column, want engine.Request) plan.Step {
 	rejectNarrow := rejectUnless(fmt.Sprintf("sqlmigrate: refused: %s is not a bigint with AUTO_INCREMENT: apply phase widen, or inspect again", c),
 		c.Has("DATA_TYPE = 'bigint'", "EXTRA LIKE '%auto_increment%'"))
@@ -84,8 +89,8 @@ func assignmentQueries(c *column) (whenAssigned, whenUnassigned string) {
 }
 
 // oldKeysOnly returns a statement that fails if the column holds Snowflake IDs, which are
-// keys of issued or more. The way back must not begin then, because the database would
-// continue after the largest key, and assign IDs that a generator issues too.
+// keys of issued or more. It runs before a phase is taken back, because the database would
+// then continue after the largest key, and assign IDs that a generator issues too.
 func oldKeysOnly(c *column, issued int64) plan.Statement {
 	return rejectUnless(
 		fmt.Sprintf("sqlmigrate: refused: %s has Snowflake IDs, the database would continue from them", c),
@@ -93,11 +98,11 @@ func oldKeysOnly(c *column, issued int64) plan.Statement {
 }
 
 // counterTable is the table in which phase detach stores the values of the AUTO_INCREMENT
-// counters for the way back. A table without AUTO_INCREMENT has no counter. When
-// AUTO_INCREMENT is added again, the table counts from its largest key, so it would
-// assign the key of a deleted last row again. Users may drop the counter table when they
-// no longer want to go back; the way back then uses the values at the time of the
-// inspection.
+// counters for the way back. A table without AUTO_INCREMENT has no counter, and when
+// AUTO_INCREMENT is added again, it counts from the largest key in the table. If the last
+// row was deleted, the database would assign its key again. Users may drop the counter
+// table when they no longer want to go back. If they go back nevertheless, the counters
+// get their values at the time of the inspection.
 const counterTable = "sqlmigrate_counters"
 
 // createCounters creates counterTable.
@@ -105,39 +110,46 @@ const createCounters = "CREATE TABLE IF NOT EXISTS `" + counterTable + "` (" +
 	"table_schema varchar(64) NOT NULL, table_name varchar(64) NOT NULL, next bigint unsigned NOT NULL, PRIMARY KEY (table_schema, table_name)" +
 	") ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='sqlmigrate: where AUTO_INCREMENT stood, for the way back'"
 
-// raiseCounter ends an INSERT into counterTable. If the table has a row already, it keeps
-// the larger of both values.
+// raiseCounter ends an INSERT into counterTable. If counterTable has a row for the table
+// already, the row keeps the larger of both values, so that a repeated run does not lower
+// it.
 const raiseCounter = "\nON DUPLICATE KEY UPDATE next = GREATEST(next, VALUES(next))"
 
-// counterOf returns the key that the database assigns next, as the options of the table
-// contain it at the time of the inspection. The parenthesis completes the last line of
-// SHOW CREATE TABLE, which MySQLNext expects.
+// counterOf returns the key that the table's AUTO_INCREMENT counter assigns next, as it
+// was at the time of the inspection. SHOW CREATE TABLE has it among the options of the
+// table, for example in the line ") ENGINE=InnoDB AUTO_INCREMENT=17". t.Options begins
+// after the parenthesis, which MySQLNext expects.
 func counterOf(t *mycatalog.Table) uint64 { return parking.MySQLNext(")" + t.Options) }
 
-// counterRow returns the primary key of the table's row in counterTable, as SQL values.
-// The schema is "" for the current database.
+// counterRow returns the primary key of the table's row in counterTable, as SQL values,
+// for example 'audit', 'orders'. The schema is an empty string for the current database.
 func counterRow(t *mycatalog.Table) string {
 	return mycatalog.Literals([]string{t.Schema, t.Name})
 }
 
-// recordCounter returns a statement that stores the present value of the counter.
+// recordCounter returns a statement that stores the present value of the table's counter.
+// If an earlier run has removed the counter already, the catalog has NULL, and the 1 in
+// its place does not change the value that this run has stored.
 func recordCounter(t *mycatalog.Table) plan.Statement {
 	return plan.Statement{SQL: "INSERT INTO `" + counterTable + "` SELECT " + counterRow(t) + ", COALESCE(AUTO_INCREMENT, 1) " +
 		"FROM information_schema.TABLES WHERE " + mycatalog.WhereTable(t.TableName) + raiseCounter}
 }
 
-// recordKeys returns a statement that raises the stored value above the largest key.
-// Between the statement of recordCounter and the removal of the counter, the database may
-// have assigned further keys.
+// recordKeys returns a statement that raises the stored value of the counter above the
+// largest key of the column. It runs after the counter has been removed, because until
+// then, and after the statement of recordCounter, the database may have assigned further
+// keys.
 func recordKeys(c *column) plan.Statement {
 	return plan.Statement{SQL: "INSERT INTO `" + counterTable + "` SELECT " + counterRow(c.Table) + ", GREATEST(COALESCE(MAX(" + mycatalog.Quote(c.Name) + "), 0), 0) + 1 " +
 		"FROM " + mycatalog.QuoteTable(c.Table.TableName) + raiseCounter}
 }
 
-// assignAgain returns the statements that restore AUTO_INCREMENT with the value in
-// counterTable, unless the query whenAssigned returns that the column has it already. The
-// value is part of an ALTER TABLE, in which the servers accept no expression, so the
-// statement is composed and prepared on the server.
+// assignAgain returns the statements that restore AUTO_INCREMENT of the column with the
+// value in counterTable. They do not change the column if the query whenAssigned returns
+// that it has AUTO_INCREMENT already. They first raise the value to the counter at the
+// time of the inspection, because a user may have dropped counterTable. An ALTER TABLE
+// accepts no expression for the value, so a query composes the text of the ALTER TABLE,
+// which is then prepared and executed on the server.
 func assignAgain(c *column, whenAssigned string) []plan.Statement {
 	row := counterRow(c.Table)
 	change := alter(c.Table, "MODIFY "+string(c.afterWiden())) + ", AUTO_INCREMENT = "
@@ -152,10 +164,10 @@ func assignAgain(c *column, whenAssigned string) []plan.Statement {
 	}
 }
 
-// withCounterTable adds a step before the steps of phase detach, which creates
-// counterTable. On the way back, this step deletes the counters of the columns, and drops
-// the table if it is then empty. Without a column with AUTO_INCREMENT, withCounterTable
-// returns steps unchanged.
+// withCounterTable returns the steps of phase detach with a first step that creates
+// counterTable. On the way back, this step is the last. It deletes the counters of the
+// columns, and drops counterTable if no other counters are in it. Without a column with
+// AUTO_INCREMENT, withCounterTable returns steps unchanged.
 func withCounterTable(steps []plan.Step, columns []*column) []plan.Step {
 	var deletes []plan.Statement
 	for _, c := range columns {
@@ -176,9 +188,10 @@ func withCounterTable(steps []plan.Step, columns []*column) []plan.Step {
 	return append([]plan.Step{begin}, steps...)
 }
 
-// countersFit returns statements that fail if a counter is beyond the type to which its
-// column changes back, because the server would then refuse every row. A counter of one
-// more than the largest value is accepted, because the largest value may be in use.
+// countersFit returns statements for the way back of phase widen, which fail if an
+// AUTO_INCREMENT counter is beyond the narrow type to which its column changes back,
+// because the server would then refuse every row. A counter of one more than the largest
+// value of the type is accepted, because the largest value may be in use.
 func countersFit(columns []*column) []plan.Statement {
 	var statements []plan.Statement
 	for _, c := range columns {

@@ -22,18 +22,21 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Engine implements [engine.Engine] for MySQL and MariaDB. They have no transactions for
-// changes of a schema. Therefore each statement has a query that returns whether it has
-// been done, and a journal in the database stores the definitions that an interrupted run
-// would otherwise lose (journal.go).
+// Engine implements [engine.Engine] for MySQL and MariaDB. These servers cannot roll back
+// a change of a schema, so a run that fails half-way leaves a part of its changes.
+// Therefore a statement that must not run twice has a query, which returns whether the
+// statement has been done, and a later run skips it. A journal in the database stores the
+// definitions that an interrupted run would otherwise lose (journal.go).
 //
-// A narrow key becomes bigint, even if it is unsigned, because that is the type that GORM
-// creates for types.ID, and because foreign keys need equal types. A key that is bigint
-// unsigned does not change: it holds every ID, and a change would rewrite the table.
-// Unsigned columns that refer to such a key become bigint unsigned.
+// A narrow key, which is smaller than bigint, becomes bigint, even if it is unsigned,
+// because that is the type that GORM creates for types.ID, and because foreign keys need
+// equal types. A key that is bigint unsigned does not change: it holds every ID, and a
+// change would rewrite the table. Narrow unsigned columns that refer to such a key become
+// bigint unsigned.
 type Engine struct{}
 
-// Inspect implements [engine.Engine]. It holds the lock of a [Session], so that no run
+// Inspect implements [engine.Engine]. It returns the phases that move the requested
+// tables, or the blockers of the move. It holds the lock of a [Session], so that no run
 // changes the database during the inspection.
 func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (_ *engine.Result, err error) {
 	if err := engine.CheckServer(ctx, conn, "MySQL or MariaDB"); err != nil {
@@ -47,14 +50,13 @@ func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) 
 	return inspect(ctx, conn, want)
 }
 
-// inspect returns the plan of the requested tables. It computes phases only if it finds
-// no blocker.
+// inspect returns the result of Inspect. It computes phases only if it finds no blocker.
 func inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.Result, error) {
 	reader, err := mycatalog.Read(ctx, conn)
 	if err != nil {
 		return nil, err
 	}
-	g, found, err := connect(ctx, reader, want)
+	g, found, err := readGraph(ctx, reader, want)
 	if err != nil {
 		return nil, err
 	}
@@ -74,22 +76,28 @@ func inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.
 	return result, nil
 }
 
-// Quote implements [engine.Engine].
+// Quote implements [engine.Engine]. It encloses names in backticks, for example
+// `shop`.`orders`.
 func (Engine) Quote(t plan.TableName) string { return mycatalog.QuoteTable(t) }
 
-// absentText matches the driver's error for a table or a database that does not exist.
+// absentText matches the server's errors for a table (1146) and a database (1049) that
+// does not exist.
 var absentText = regexp.MustCompile(`Error 1146|Error 1049`)
 
-// Absent implements [engine.Engine].
+// Absent implements [engine.Engine]. It finds the number of the server's error in the text
+// of err, and does not need the driver's type for that.
 func (Engine) Absent(err error) bool { return absentText.MatchString(err.Error()) }
 
-// Transactions implements [engine.Engine]. A change of a schema ends the transaction, so
-// Run skips statements that have been done.
+// Transactions implements [engine.Engine]. It returns false, because each change of a
+// schema commits the transaction that is open. When a run is repeated, it skips the
+// statements that have been done.
 func (Engine) Transactions() bool { return false }
 
-// timeoutText matches the errors of lock_wait_timeout and innodb_lock_wait_timeout, and
-// deadlocks.
+// timeoutText matches the server's error for a lock that was not free within
+// lock_wait_timeout or innodb_lock_wait_timeout (1205), and its error for a deadlock
+// (1213).
 var timeoutText = regexp.MustCompile(`Error (1205|1213)\b`)
 
-// LockTimeout implements [engine.Engine].
+// LockTimeout implements [engine.Engine]. It reports whether a later attempt may succeed,
+// because another session held a lock for too long or took part in a deadlock.
 func (Engine) LockTimeout(err error) bool { return timeoutText.MatchString(err.Error()) }

@@ -15,7 +15,7 @@ import (
 )
 
 // A column is a column of the connected set, which are the keys of the requested tables
-// and all columns that references connect with them.
+// and all columns that references connect with them, over any number of steps.
 type column struct {
 	*mycatalog.Column
 
@@ -26,9 +26,9 @@ type column struct {
 // widens reports whether phase widen changes the type of the column.
 func (c *column) widens() bool { return c.newType.Base != "" }
 
-// assignedBy returns how the database assigns the column, for example "auto_increment",
-// or "" if it does not. If the column refers to another key, its default is not an
-// assignment, because it is not the key of its table.
+// assignedBy returns how the database assigns the key in the column, for example
+// "auto_increment", or "" if it does not. The default of a column that refers to another
+// key does not count, because the column is not the key of its own table.
 func (c *column) assignedBy() string {
 	if c.Definition.Auto() || len(c.refers) == 0 {
 		return c.Assigned()
@@ -44,10 +44,12 @@ func (c *column) afterWiden() mycatalog.Definition {
 	return c.Definition
 }
 
-// from returns the type of the column before phase widen.
+// from returns the type of the column before phase widen, even if an unfinished run has
+// changed it.
 func (c *column) from() mycatalog.Integer { return c.Integer() }
 
-// to returns the type of the column after phase widen.
+// to returns the type of the column after phase widen. It is zero if the type does not
+// change.
 func (c *column) to() mycatalog.Integer { return c.newType }
 
 // A keyRange holds the smallest and the largest key of a column. Both are NULL in an
@@ -65,11 +67,15 @@ func (k keyRange) last() types.ID { return types.ID(min(k.largest.V, math.MaxInt
 type graph struct {
 	*mycatalog.Reader
 
-	parks   bool // whether phase park replaces detach and guard, so that AUTO_INCREMENT stays
-	columns map[*mycatalog.Column]*column
-	moved   []*column // the requested keys, and all columns that are connected with them
-	resumed []*column // the columns of an unfinished run, and all columns that are connected with them
-	keys    map[*column]keyRange
+	parks   bool                          // whether phase park replaces detach and guard, so that AUTO_INCREMENT stays
+	columns map[*mycatalog.Column]*column // all columns of the plan, by the column that was read
+	moved   []*column                     // the requested keys, and all columns that are connected with them
+
+	// resumed are the columns of an unfinished run, and all columns that are connected with
+	// them. It leaves out the columns in moved.
+	resumed []*column
+
+	keys map[*column]keyRange // of the columns of primary keys in moved that are integers
 
 	// dropped are the foreign keys that have to be dropped while types change, and the
 	// foreign keys that an unfinished run has dropped. They are grouped by table. In a
@@ -78,21 +84,24 @@ type graph struct {
 	dropped [][]mycatalog.ForeignKey
 }
 
-// allColumns returns the connected set, and the columns of an unfinished run.
+// allColumns returns all columns of the plan, which are those in moved and those in
+// resumed.
 func (g *graph) allColumns() []*column { return slices.Concat(g.moved, g.resumed) }
 
-// columnsToWiden returns the columns whose type changes.
+// columnsToWiden returns the columns whose type phase widen changes.
 func (g *graph) columnsToWiden() []*column {
 	return slices.DeleteFunc(g.allColumns(), func(c *column) bool { return !c.widens() })
 }
 
 // assignedColumns returns the requested and connected columns that the database assigns.
+// It leaves out the columns of an unfinished run, because a plan completes only the phase
+// in which this run has stopped, and does not begin the next phases for its tables.
 func (g *graph) assignedColumns() []*column {
 	return slices.DeleteFunc(slices.Clone(g.moved), func(c *column) bool { return c.assignedBy() == "" })
 }
 
-// changedColumns returns the columns of the foreign key, on either side, whose type
-// changes.
+// changedColumns returns the columns whose types change among the columns of the foreign
+// key and the columns to which it refers.
 func (g *graph) changedColumns(f mycatalog.ForeignKey) []*column {
 	var columns []*column
 	add := func(t *mycatalog.Table, names []string) {
@@ -103,13 +112,16 @@ func (g *graph) changedColumns(f mycatalog.ForeignKey) []*column {
 		}
 	}
 	add(g.Tables[f.Child], f.Columns)
-	if parent := g.Tables[f.Parent]; parent != nil {
+	if parent := g.Tables[f.Parent]; parent != nil { // it may be nil for a foreign key of the journal
 		add(parent, f.Refers)
 	}
 	return columns
 }
 
-// findDropped returns the value of field dropped.
+// findDropped returns, for each table, its foreign keys that the plan has to drop and add
+// back, because a column on either side changes its type, and those that an unfinished run
+// has dropped. The foreign keys of a table are in the order of their indexes, see the
+// field dropped.
 func (g *graph) findDropped() [][]mycatalog.ForeignKey {
 	var dropped [][]mycatalog.ForeignKey
 	for _, columns := range byTable(g.allColumns()) {
@@ -128,16 +140,17 @@ func (g *graph) findDropped() [][]mycatalog.ForeignKey {
 // allDropped returns the dropped foreign keys of all tables.
 func (g *graph) allDropped() []mycatalog.ForeignKey { return slices.Concat(g.dropped...) }
 
-// indexesToRebuild returns the definitions of the indexes that phase widen drops and
-// creates again. The server has created some indexes for a foreign key without being
-// asked. When the foreign key is added back, the server would replace such an index by an
-// index with another name or in another place. If phase widen creates the index
-// explicitly, the server keeps it. The indexes after it are created again too, so that
-// all indexes stay in their order. This takes little time, because phase widen copies the
+// indexesToRebuild returns the definitions of the indexes of a table that phase widen
+// drops and creates again. The server has created some indexes for a foreign key without
+// being asked. When the foreign key is added back, the server would replace such an index
+// by an index with another name or in another place. If phase widen creates the index
+// explicitly, the server keeps it. The indexes after it are created again too, so that all
+// indexes stay in their order. This takes little time, because phase widen copies the
 // table anyway.
 func (g *graph) indexesToRebuild(t *mycatalog.Table) []string {
 	var indexes []string
 	for _, e := range t.Elements {
+		// All indexes from the first index of a dropped foreign key on.
 		if mycatalog.IsIndex(e) && (len(indexes) > 0 || slices.ContainsFunc(g.allDropped(), func(f mycatalog.ForeignKey) bool {
 			return f.Child == t.TableName && mycatalog.Serves(e, f)
 		})) {
@@ -147,10 +160,12 @@ func (g *graph) indexesToRebuild(t *mycatalog.Table) []string {
 	return indexes
 }
 
-// indexName returns the name of an index from its definition.
+// indexName returns the name in the definition of an index, for example ix_user of KEY
+// `ix_user` (`user_id`).
 func indexName(element string) string { return mycatalog.QuotedNames(element)[0] }
 
-// byTable groups columns by table, in the order of the tables' names.
+// byTable groups columns by table, without duplicates. The groups are in the order of the
+// tables' names.
 func byTable(columns []*column) [][]*column {
 	groups := map[*mycatalog.Table][]*column{}
 	for _, c := range columns {
@@ -170,7 +185,7 @@ func foreignNames(keys []mycatalog.ForeignKey) []string {
 	return names
 }
 
-// tablesOf returns the connected set in the form of a plan.
+// tablesOf returns the tables of the graph in the form in which a plan shows them.
 func tablesOf(g *graph) []plan.Table {
 	var tables []plan.Table
 	for _, columns := range byTable(g.allColumns()) {
@@ -186,9 +201,10 @@ func tablesOf(g *graph) []plan.Table {
 	return tables
 }
 
-// planColumn returns the column in the form of a plan.
+// planColumn returns the column in the form in which a plan shows it.
 func (c *column) planColumn() plan.Column {
 	planned := plan.Column{Name: c.Name, Type: c.Type, Key: c.Primary, Auto: c.assignedBy()}
+	// assignedBy leaves a computed default out, because phase detach keeps it.
 	if planned.Auto == "" && c.Primary && len(c.refers) == 0 && c.Computed() {
 		planned.Auto = plan.Computed
 	}

@@ -11,12 +11,14 @@ import (
 
 // guardPhase returns the phase that adds a CHECK that the key is positive, so that the
 // server rejects a row whose key a program has not set. It leaves out keys that refer to
-// another key, because the table of that key has the CHECK.
+// another key, because the table of that key has the CHECK. A table with a key that is not
+// positive cannot get the CHECK, which found reports.
 func guardPhase(g *graph) (phase plan.Phase, found engine.Findings) {
 	phase.Name = plan.Guard
 	for _, c := range slices.Concat(byTable(g.moved)...) {
-		switch keys := g.keys[c]; { // the first case has the columns that need no CHECK
+		switch keys := g.keys[c]; {
 		case !c.Primary || c.HasForeignKey() || len(c.refers) > 0 || c.Integer().Base == "" || hasGuard(c):
+			// The column needs no CHECK.
 		case keys.smallest.Valid && keys.smallest.Int64 < 1:
 			found.NotPositive(c.Table.TableName, c.Name, keys.smallest.Int64, "the table gets no CHECK")
 		default:
@@ -26,7 +28,8 @@ func guardPhase(g *graph) (phase plan.Phase, found engine.Findings) {
 	return phase, found
 }
 
-// hasGuard reports whether the column already has an equivalent CHECK under any name.
+// hasGuard reports whether the column already has an equivalent CHECK under any name. SHOW
+// CREATE TABLE has it as CHECK ((`id` > 0)) on MySQL and as CHECK (`id` > 0) on MariaDB.
 func hasGuard(c *column) bool {
 	condition := mycatalog.Quote(c.Name) + " > 0"
 	return slices.ContainsFunc(c.Table.Elements, func(e string) bool {
@@ -34,8 +37,8 @@ func hasGuard(c *column) bool {
 	})
 }
 
-// guardStep returns the step that adds the CHECK. It chooses a name that no constraint of
-// the table has; 64 is the largest length of a name.
+// guardStep returns the step that adds the CHECK to the table of the column. It chooses a
+// name that no constraint of the table has. The longest name has 64 characters.
 func guardStep(g *graph, c *column) plan.Step {
 	t := c.Table
 	name := engine.GuardName(t.Name, c.Name, 64, func(name string) bool {

@@ -8,30 +8,32 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// This file has the statements that write the journal, a table with the definitions that
-// an interrupted run would lose. See [mycatalog.JournalTable].
+// This file has the statements that write the journal, which is a table with the
+// definitions that an interrupted run would lose. See [mycatalog.JournalTable].
 
-// createJournal creates the journal. Its column id identifies the object of an entry, see
+// createJournal creates the journal. A row is an entry, which has the definition of a
+// column or foreign key. The column id is the hash of the name of this object, see
 // [mycatalog.Entry.ID].
 const createJournal = "CREATE TABLE IF NOT EXISTS `" + mycatalog.JournalTable + "` (" +
 	"id char(64) CHARACTER SET ascii NOT NULL PRIMARY KEY, kind varchar(16) NOT NULL, " +
 	"table_schema varchar(64) NOT NULL, table_name varchar(64) NOT NULL, name varchar(64) NOT NULL, definition mediumtext NOT NULL" +
 	") ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COMMENT='sqlmigrate: what a run that is under way has to put back'"
 
-// withJournal adds a step before the steps of a phase that writes the journal, and a step
-// after them that removes it. On the way back, the last step writes the journal and the
-// first removes it.
+// withJournal returns the steps of a phase with a first step that writes the entries to
+// the journal, and a last step that removes them. On the way back, the steps run in
+// reverse order, so the last step writes the entries and the first removes them.
 func withJournal(steps []plan.Step, entries []mycatalog.Entry) []plan.Step {
-	open, end := openJournal(entries), closeJournal(entries)
+	write, remove := openJournal(entries), closeJournal(entries)
 	journal := plan.TableName{Name: mycatalog.JournalTable}
 	return slices.Concat(
-		[]plan.Step{{Table: journal, Text: "write down what a run that fails half-way would otherwise lose", Up: open, Down: end}},
+		[]plan.Step{{Table: journal, Text: "write down what a run that fails half-way would otherwise lose", Up: write, Down: remove}},
 		steps,
-		[]plan.Step{{Table: journal, Text: "remove it: everything is in place", Up: end, Down: open}})
+		[]plan.Step{{Table: journal, Text: "remove it: everything is in place", Up: remove, Down: write}})
 }
 
-// openJournal returns the statements that create the journal and insert the entries. An
-// entry that exists already stays as it is, because it has the original definition.
+// openJournal returns the statements that create the journal and insert the entries. If
+// the journal has an entry of the same object already, that entry stays as it is, because
+// it has the original definition.
 func openJournal(entries []mycatalog.Entry) []plan.Statement {
 	statements := []plan.Statement{{SQL: createJournal}}
 	if len(entries) == 0 {
@@ -46,8 +48,8 @@ func openJournal(entries []mycatalog.Entry) []plan.Statement {
 		"\nON DUPLICATE KEY UPDATE definition = definition"})
 }
 
-// closeJournal returns the statements that remove the entries. They drop the journal only
-// if it has no other entries.
+// closeJournal returns the statements that remove the entries, and then drop the journal
+// unless it has other entries.
 func closeJournal(entries []mycatalog.Entry) []plan.Statement {
 	drop := plan.Statement{
 		SQL:    "DROP TABLE `" + mycatalog.JournalTable + "`",
@@ -61,22 +63,24 @@ func closeJournal(entries []mycatalog.Entry) []plan.Statement {
 }
 
 // rejectMissing returns statements that fail if a foreign key of the entries does not
-// exist, although no earlier run has dropped it. They read the journal, so they must run
-// after it has been created. They only matter if the journal existed before, because
-// otherwise the statements of rejectChanged have already failed.
+// exist and the journal has no entry for it. Then no earlier run of a plan has dropped it,
+// but somebody else. The statements of rejectChanged, which run before the journal is
+// created, detect this too, but not if an earlier run has left a journal. The statements
+// of rejectMissing read the journal, so they run after it has been created.
 func rejectMissing(entries []mycatalog.Entry) []plan.Statement {
-	u := unchangedConditions{}
+	conditions := unchangedConditions{}
 	for _, e := range entries {
 		if f, ok := e.ForeignKey(); ok {
-			u[f.Child] = append(u[f.Child], fmt.Sprintf("((%s) OR (SELECT COUNT(*) = 1 FROM `%s` WHERE id = '%s'))",
+			conditions[f.Child] = append(conditions[f.Child], fmt.Sprintf("((%s) OR (SELECT COUNT(*) = 1 FROM `%s` WHERE id = '%s'))",
 				mycatalog.HasAll(f.Child, mycatalog.ForeignKind, f.Name), mycatalog.JournalTable, e.ID()))
 		}
 	}
-	return u.rejections()
+	return conditions.rejections()
 }
 
-// mergeEntries adds to the older entries, which an unfinished run has written, the
-// entries of other objects. The older entry of an object has its original definition.
+// mergeEntries returns the older entries, which an unfinished run has written, and the
+// entries of objects that have no older entry. The older entry of an object has its
+// original definition.
 func mergeEntries(entries, older []mycatalog.Entry) []mycatalog.Entry {
 	recorded := map[string]bool{}
 	for _, e := range older {

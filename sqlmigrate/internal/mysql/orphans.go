@@ -14,35 +14,40 @@ import (
 )
 
 // An orphan is a row that violates a foreign key, for example because it was written with
-// foreign_key_checks = 0. No server adds a foreign key back over an orphan while it
-// checks rows. Therefore a plan looks for orphans before it drops a foreign key. Orphans
-// that are written while the foreign key is dropped do not prevent adding it back. It is
-// added without a check of the existing rows, which also takes only a moment. From then
-// on the server checks new rows, and the statements of this file check the existing rows.
+// foreign_key_checks = 0. Phase widen drops foreign keys and adds them back. A plan looks
+// for orphans before it drops a foreign key. Orphans that are written while the foreign
+// key is dropped do not prevent adding it back, because it is added without a check of
+// the existing rows, which also takes only a moment. From then on the server checks new
+// rows, and the statements of this file check the existing rows.
 
-// orphansFrom is the largest number of rows of a table in which an inspection looks for
-// orphans. A search in more rows would take too long; there, Apply finds the orphans.
-const orphansFrom = 200_000
+// maxSearchedRows is the largest number of rows of a table in which an inspection looks
+// for orphans. A search in more rows would take too long for an inspection, so the phase
+// itself finds the orphans, before it drops the foreign key.
+const maxSearchedRows = 200_000
 
-// The query for orphans is between these marks in an Unless query. They help people to
-// read it, and explain to extract it.
+// The Unless query of a statement of rejectOrphans has the query for orphans between these
+// marks. The comments in them help people to find it in a migration file, and
+// explainOrphans finds it by the marks.
 const orphansBegin, orphansEnd = "NOT EXISTS (/* rows that break it: */ ", " /* until here */)"
 
 // rejectOrphans returns a statement that fails if the foreign key has orphans. unless is
-// empty, or a condition followed by OR, under which the statement does not fail.
+// an SQL condition under which the statement does not fail, followed by OR. It is empty if
+// there is no such condition.
 func rejectOrphans(g *graph, f mycatalog.ForeignKey, unless string) plan.Statement {
 	return rejectUnless(
 		fmt.Sprintf("sqlmigrate: refused: table %s has rows whose %s is not in table %s", f.Child, strings.Join(f.Columns, ", "), f.Parent),
 		"SELECT "+unless+orphansBegin+g.Tables[f.Child].Orphans(f)+orphansEnd)
 }
 
-// rejectOrphansFirst returns statements that fail if there are orphans before foreign
-// keys are dropped. When the phase resumes after an interruption, they must not fail any
-// more. So they succeed if the foreign key has been dropped already, because it must be
-// added back before orphans are reported, and if the columns have their new types.
+// rejectOrphansFirst returns statements that fail if there are orphans before phase widen
+// drops foreign keys. When the phase resumes after an interruption, they must not fail any
+// more, because a dropped foreign key must be added back before orphans are reported. So
+// they do not fail if the foreign key does not exist, or if the columns of a table have
+// their new types already.
 func rejectOrphansFirst(g *graph) []plan.Statement {
 	var statements []plan.Statement
 	for _, f := range g.allDropped() {
+		// True if the foreign key does not exist, or if the columns on one side have their new types.
 		unless := "(" + mycatalog.HasNone(f.Child, mycatalog.ForeignKind, f.Name) + ")\nOR " +
 			mycatalog.Join(byTable(g.changedColumns(f)), "", func(columns []*column) string { return "(" + columnsAre(columns, (*column).to) + ")\nOR " })
 		statements = append(statements, rejectOrphans(g, f, unless))
@@ -51,9 +56,9 @@ func rejectOrphansFirst(g *graph) []plan.Statement {
 }
 
 // verifyRows returns statements that look for orphans after the foreign keys have been
-// added back. LOCK TABLES waits for the transactions that began before that. Such a
-// transaction does not know the foreign key yet, so it may have deleted a parent without
-// a check.
+// added back. A transaction that began before that may have deleted a parent without a
+// check, and not be committed yet. Therefore the statements first lock each parent table
+// for a moment, because LOCK TABLES waits for such transactions.
 func verifyRows(g *graph, keys []mycatalog.ForeignKey) []plan.Statement {
 	var statements, orphans []plan.Statement
 	var parents []plan.TableName
@@ -68,7 +73,7 @@ func verifyRows(g *graph, keys []mycatalog.ForeignKey) []plan.Statement {
 }
 
 // verifyStep returns the step that looks for orphans after the foreign keys of a table
-// have been added back.
+// have been added back. It has no way back of its own, because it changes nothing.
 func verifyStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	t := g.Tables[keys[0].Child]
 	return plan.Step{
@@ -81,7 +86,8 @@ func verifyStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 }
 
 // lookupTime estimates how long an idle server needs to look up each row of t in another
-// table.
+// table, for the estimate of a step. The times for a row are those of the machine that
+// docs/measurements.md names.
 func lookupTime(t *mycatalog.Table, mariadb bool) time.Duration {
 	if mariadb {
 		return time.Duration(t.Rows) * 2500 * time.Nanosecond
@@ -89,13 +95,13 @@ func lookupTime(t *mycatalog.Table, mariadb bool) time.Duration {
 	return time.Duration(t.Rows) * 3 * time.Microsecond
 }
 
-// blockOrphans adds a blocker for each foreign key that has orphans. It leaves out large
-// tables, in which the search takes long, and foreign keys that an unfinished run may
-// have dropped, because the plan must add these back in any case.
+// blockOrphans returns a blocker for each foreign key that has orphans. It leaves out
+// large tables, in which the search takes long. It also leaves out foreign keys that an
+// unfinished run may have dropped, because the plan must add these back in any case.
 func blockOrphans(ctx context.Context, conn *sql.Conn, g *graph) (found engine.Findings, err error) {
 	for _, f := range g.allDropped() {
 		child, parent := g.Tables[f.Child], g.Tables[f.Parent]
-		if g.Journal.Has(f) || child.Rows > orphansFrom || parent == nil || parent.Rows > orphansFrom {
+		if g.Journal.Has(f) || child.Rows > maxSearchedRows || parent == nil || parent.Rows > maxSearchedRows {
 			continue
 		}
 		query := child.Orphans(f)
@@ -110,21 +116,21 @@ func blockOrphans(ctx context.Context, conn *sql.Conn, g *graph) (found engine.F
 	return found, nil
 }
 
-// orphansFix returns the advice for orphans, with the query that finds them.
+// orphansFix returns the advice for orphans, which contains the query that finds them.
 func orphansFix(query string) string {
 	return "correct or delete what this finds: " + query
 }
 
-// explainOrphans adds to the error of a statement of rejectOrphans how many rows break
-// the foreign key, and an example. It returns the error of any other statement unchanged.
+// explainOrphans returns err, the error of statement s. If s is a statement of
+// rejectOrphans, it adds the number of orphans, an example, and the query that finds them.
 func explainOrphans(ctx context.Context, conn *sql.Conn, s plan.Statement, err error) error {
 	_, query, ok := strings.Cut(s.Unless, orphansBegin)
-	if !ok {
+	if !ok { // another statement
 		return err
 	}
 	query, _, _ = strings.Cut(query, orphansEnd)
 	found, describeErr := engine.DescribeRows(ctx, conn, query)
-	if describeErr != nil || found == "" {
+	if describeErr != nil || found == "" { // the orphans may be gone by now
 		return err
 	}
 	return fmt.Errorf("%w: %s; %s, and run the same again", err, found, orphansFix(query))

@@ -8,10 +8,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// phasesOf returns the phases that have steps, and the work that they leave undone. A
-// phase of several steps begins and ends with a step for the journal, because an error
-// could interrupt it half-way. The entries of an unfinished run become part of the first
-// phase, so that it completes this run.
+// phasesOf returns the phases that have steps, and as findings the work that they leave
+// undone. A phase of several steps begins and ends with a step for the journal, because an
+// error could interrupt it half-way. If there is an unfinished run, the first phase takes
+// over its entries of the journal, so that it completes this run.
 func phasesOf(g *graph, want engine.Request) (phases []plan.Phase, found engine.Findings) {
 	widen := widenPhase(g)
 	if len(g.dropped) > 0 {
@@ -26,11 +26,14 @@ func phasesOf(g *graph, want engine.Request) (phases []plan.Phase, found engine.
 		guard, omitted = guardPhase(g)
 		found.Add(omitted)
 	}
+	// The first phase completes an unfinished run. If there is no phase, widen gets steps for that.
 	first := &widen
 	if len(widen.Steps) == 0 && len(detach.Steps) > 0 {
 		first = &detach
 	}
-	for _, phase := range []*plan.Phase{&widen, &detach} { // guard and park remove no definition
+	// Add the journal, and the checks before the first change. Guard and park need neither,
+	// because they remove no definition.
+	for _, phase := range []*plan.Phase{&widen, &detach} {
 		entries, resumes := entriesOf(g, phase.Name), g.Journal.Exists && phase == first
 		if resumes {
 			entries = mergeEntries(entries, g.Journal.Entries)
@@ -45,8 +48,8 @@ func phasesOf(g *graph, want engine.Request) (phases []plan.Phase, found engine.
 }
 
 // entriesOf returns the journal's entries for a phase, which are the definitions that the
-// phase changes or drops. For phase detach, the definitions already have the types of
-// phase widen, which comes before it.
+// phase changes or drops. They are the definitions at the beginning of the phase, so for
+// phase detach the columns have their types after phase widen.
 func entriesOf(g *graph, phase plan.PhaseName) []mycatalog.Entry {
 	var entries []mycatalog.Entry
 	if phase == plan.Detach {
@@ -65,9 +68,9 @@ func entriesOf(g *graph, phase plan.PhaseName) []mycatalog.Entry {
 }
 
 // rejectChanged adds statements to the beginning of the phase that fail if the schema has
-// changed since the inspection. On the way back, the last step comes first, so it gets
-// such statements too. They precede the statements that write the journal, so that a
-// phase that fails has changed nothing.
+// changed since the inspection, or if a check of the rows fails. On the way back, the last
+// step runs first, so it gets such statements too. They precede the statements that write
+// the journal, so that a phase that fails has changed nothing.
 func rejectChanged(g *graph, phase *plan.Phase) {
 	if len(phase.Steps) == 0 {
 		return
@@ -80,6 +83,7 @@ func rejectChanged(g *graph, phase *plan.Phase) {
 	first.Up = append(rejections, first.Up...)
 	rejections = unchangedFor(g, phase.Name, true) // for the way back
 	if phase.Name == plan.Widen && g.parks {
+		// Phase park has been taken back before, so the counters must fit now.
 		rejections = append(rejections, countersFit(g.columnsToWiden())...)
 	}
 	last.Down = append(rejections, last.Down...)

@@ -15,22 +15,25 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// The servers accept a change of a column that a routine copies into a narrower variable.
-// The routine then fails with error 1264, or cuts the key if the SQL mode is not strict.
-// It is unknown which variables hold keys. Therefore a note lists all narrow variables of
-// a routine that has to do with a key; a bigint holds their other values too. A trigger
-// can prevent every write to its table, so it is a blocker, but only if its text assigns
-// a key to a narrow variable.
+// The servers widen a column even if a routine copies it into a narrower variable. With a
+// Snowflake ID, the routine then fails with error 1264, or cuts the ID if the SQL mode is
+// not strict. It is unknown which variables hold keys. Therefore a note lists all narrow
+// variables of a routine that mentions a key, because a bigint holds their other values
+// too. A trigger can prevent every write to its table, so it is a blocker, but only if its
+// text assigns a key to a narrow variable.
 
 // A routine is a procedure, function, trigger or event. Table is the table of a trigger.
-// Body is its text as the server has it, or after readRoutines in the form that
-// normalizeBody returns.
+// Body is the SQL of the routine, after readRoutines in the form that normalizeBody
+// returns.
 type routine struct {
 	Kind, Name, Table, Body string
-	Narrow                  map[string]string `row:"-"` // types of the narrow variables, and under "" of the result of a function
+
+	// Narrow has the types of the narrow variables by their names, and of a narrow result under "".
+	Narrow map[string]string `row:"-"`
 }
 
-// Queries for the text of all code that the server runs for the application.
+// Queries for the code that the server runs for the application. Their columns are the kind
+// and name of a routine, the table of a trigger, and the text. %s is the database.
 const (
 	routinesSQL = "SELECT ROUTINE_TYPE, ROUTINE_NAME, '', COALESCE(ROUTINE_DEFINITION, '') FROM information_schema.ROUTINES " +
 		"WHERE ROUTINE_SCHEMA = %s ORDER BY 1, 2"
@@ -38,14 +41,15 @@ const (
 	triggersSQL = "SELECT 'TRIGGER', TRIGGER_NAME, EVENT_OBJECT_TABLE, ACTION_STATEMENT FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = %s ORDER BY 2"
 
 	// paramsSQL returns the parameters and results of routines that are too narrow for a
-	// key. They are not in the text of the routine. It excludes tinyint(1), which is a
-	// bool.
+	// key, because the text of a routine does not contain them. A result has no name. The
+	// query excludes tinyint(1), which is a bool.
 	paramsSQL = "SELECT ROUTINE_TYPE, SPECIFIC_NAME, COALESCE(PARAMETER_NAME, ''), DTD_IDENTIFIER FROM information_schema.PARAMETERS WHERE SPECIFIC_SCHEMA = %s " +
 		"AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int') AND DTD_IDENTIFIER <> 'tinyint(1)'"
 )
 
-// noteRoutines reads the routines in the databases of all widened tables, and adds notes
-// and blockers.
+// noteRoutines reads the routines in the databases of all columns to widen. It returns
+// notes on routines, and blockers for triggers, whose variables are too narrow for the new
+// keys.
 func noteRoutines(ctx context.Context, conn *sql.Conn, g *graph) (found engine.Findings, err error) {
 	keys := keyNamesOf(g.columnsToWiden())
 	for _, schema := range keys.schemas {
@@ -61,7 +65,8 @@ func noteRoutines(ctx context.Context, conn *sql.Conn, g *graph) (found engine.F
 }
 
 // readRoutines reads the routines, events and triggers of a database, with their narrow
-// variables, parameters and results. schema is an SQL expression.
+// variables, parameters and results. schema is an SQL expression for the name of the
+// database.
 func readRoutines(ctx context.Context, conn *sql.Conn, schema string) (routines []routine, err error) {
 	params, err := rows.Read[struct{ Kind, Of, Name, Type string }](ctx, conn, fmt.Sprintf(paramsSQL, schema))
 	for _, query := range []string{routinesSQL, eventsSQL, triggersSQL} {
@@ -85,19 +90,21 @@ func readRoutines(ctx context.Context, conn *sql.Conn, schema string) (routines 
 				r.Narrow[name] = m[3]
 			}
 		}
-		delete(r.Narrow, "signed") // from CAST(… AS SIGNED INT), which declaration also matches
+		// In CAST(x AS SIGNED INT), declaration takes SIGNED for the name of a variable.
+		delete(r.Narrow, "signed")
 		delete(r.Narrow, "unsigned")
 	}
 	return routines, err
 }
 
-// report adds a blocker if the routine is a trigger of a widened table that assigns a key
-// to a narrow variable, because every write to the table could then fail. It adds a note
-// if the routine has narrow variables and mentions a key, because it is unknown whether
-// they hold it.
+// report returns a blocker if the routine is a trigger of a widened table that assigns a
+// key to a narrow variable, because every write to the table could then fail. It returns a
+// note if the routine has narrow variables, and if its body, its table or a variable
+// mentions a key, because it is unknown which variables hold the key. schema is the
+// database of the routine.
 func (r routine) report(schema string, k keyNames) (found engine.Findings) {
 	const reason = "has %s, which may take a key: it fails with error 1264 as soon as that is a Snowflake ID"
-	words := append(strings.Fields(r.Body), normalizeName(r.Table))
+	words := append(strings.Fields(r.Body), normalizeName(r.Table)) // which may mention a key
 	for name := range r.Narrow {
 		words = append(words, name)
 	}
@@ -111,8 +118,8 @@ func (r routine) report(schema string, k keyNames) (found engine.Findings) {
 	return found
 }
 
-// describeVariables returns variables with their types, sorted. The empty name stands for
-// the result of a function.
+// describeVariables returns variables with their types, sorted, for example "v_out int,
+// v_rentals int". The empty name stands for the result of a function.
 func describeVariables(variables map[string]string) string {
 	var all []string
 	for name, typ := range variables {
@@ -125,15 +132,18 @@ func describeVariables(variables map[string]string) string {
 	return strings.Join(all, ", ")
 }
 
-// narrowTargets returns the narrow variables to which a statement assigns a key, with
-// their types. It analyzes SELECT INTO, the default of a declaration, and assignments. In
-// a list, it matches each variable with the expression at the same place. If the places
-// are not clear, because a function call contains commas, it returns the variables only
-// if all targets are narrow. An expression with COUNT is not a key.
+// narrowTargets returns the narrow variables to which a statement of the routine assigns a
+// key, with their types. For example, it returns x int for SET x = NEW.id, if x is an int
+// and id is a key. It analyzes SELECT INTO, the default of a declaration, and assignments.
+//
+// In SELECT name, id INTO y, x it matches each variable with the expression at the same
+// place. If the places are not clear, because a function call contains commas, it returns
+// the variables only if all of them are narrow. An expression with COUNT is not a key.
 func (r routine) narrowTargets(k keyNames) map[string]string {
 	found := map[string]string{}
 	isKey := func(word string) bool { return k.columns[word] || word == "last_insert_id" }
 	isWide := func(name string) bool { return r.Narrow[name] == "" }
+	// assign adds targets to found if all of them are narrow and the expression contains a key.
 	assign := func(targets []string, expression string) {
 		words := strings.Fields(expression)
 		if slices.ContainsFunc(words, isKey) && !slices.Contains(words, "count") && !slices.ContainsFunc(targets, isWide) {
@@ -146,7 +156,7 @@ func (r routine) narrowTargets(k keyNames) map[string]string {
 		// SELECT … INTO
 		if m := selectInto.FindStringSubmatch(statement); m != nil {
 			targets, items := namesIn(m[2]), strings.Split(m[1], " , ")
-			if len(items) != len(targets) { // a call of a function also contains commas
+			if len(items) != len(targets) { // a call such as COALESCE(id, 1) also contains a comma
 				assign(targets, m[1])
 				items = nil
 			}
@@ -169,23 +179,35 @@ func (r routine) narrowTargets(k keyNames) map[string]string {
 // These expressions match parts of a body in the form that normalizeBody returns, in
 // which a blank separates all words and signs.
 var (
-	// declaration captures further names of a DECLARE, the last name, and the narrow
-	// type. selectInto captures the expressions and the targets of SELECT … INTO.
-	// declaredDefault captures the names and the default of a DECLARE. assignment
-	// captures a target and the first word of its value.
-	declaration     = regexp.MustCompile(`(?:^| )(?:declare ((?:[^ ]+ , )+))?([\pL_$][^ ]*) ((?:tiny|small|medium)?int|integer|int[1-4]|middleint)\b`)
-	statementEnd    = regexp.MustCompile(`\b(?:begin|then|else|do)\b|;`)
-	selectInto      = regexp.MustCompile(`\bselect (.+?)(?: from .*)? into (.+?)(?: (?:from|for) .*)? ?$`)
+	// declaration matches the declaration of variables, or of a column of a temporary
+	// table, whose type is too narrow for a key. Of declare x , y int it captures the
+	// names before the last, which are "x , ", the last name y, and the type int.
+	declaration = regexp.MustCompile(`(?:^| )(?:declare ((?:[^ ]+ , )+))?([\pL_$][^ ]*) ((?:tiny|small|medium)?int|integer|int[1-4]|middleint)\b`)
+
+	// statementEnd matches the words and signs that separate statements, such as ; and then.
+	statementEnd = regexp.MustCompile(`\b(?:begin|then|else|do)\b|;`)
+
+	// selectInto captures the expressions and the targets of a SELECT … INTO. Of
+	// select max ( id ) , 1 into x , n from t it captures max ( id ) , 1 and x , n.
+	selectInto = regexp.MustCompile(`\bselect (.+?)(?: from .*)? into (.+?)(?: (?:from|for) .*)? ?$`)
+
+	// declaredDefault captures the names and the default of a declaration. Of
+	// declare x , y int default new . id it captures x , y and new . id.
 	declaredDefault = regexp.MustCompile(`\bdeclare ((?:[^ ]+ , )*[^ ]+) .* default (.+?)(?: from .*)?$`)
-	assignment      = regexp.MustCompile(`((?:[@.] )?[^ ]+) :?= (?:[^ ]+ \. )?([^ ]+)`)
+
+	// assignment captures the target of an assignment and the first word of the value,
+	// without the name of a row before it. Of x = new . id it captures x and id. The
+	// target of @ x = 1 is @ x, and of new . x = 1 it is . x, because neither is the
+	// declared variable x.
+	assignment = regexp.MustCompile(`((?:[@.] )?[^ ]+) :?= (?:[^ ]+ \. )?([^ ]+)`)
 )
 
-// namesIn returns the names in a list that is separated by commas.
+// namesIn returns the names in a list that is separated by commas and blanks.
 func namesIn(list string) []string { return strings.Fields(strings.ReplaceAll(list, ",", "")) }
 
 // normalizeBody returns a body in lower case, without comments, and with a blank between
-// all words and signs. It replaces each string by a quote, so that a search does not
-// match its content.
+// all words and signs. For example, SET x=NEW.`Id` becomes set x = new . id. It replaces
+// each string by a quote, so that a search does not match its content.
 func normalizeBody(body string) string {
 	return mycatalog.Join(sqltext.Scan(body, bodyRules), " ", func(t sqltext.Token) string {
 		if t.Kind == sqltext.Text || body[t.Start] == '"' {
@@ -195,21 +217,23 @@ func normalizeBody(body string) string {
 	})
 }
 
-// normalizeName returns a name in lower case, with underscores in place of blanks.
+// normalizeName returns a name in lower case, with underscores in place of blanks, so that
+// a quoted name with a blank is a single word of a body.
 func normalizeName(name string) string { return strings.ReplaceAll(strings.ToLower(name), " ", "_") }
 
-// bodyRules are the rules of the text of routines and triggers.
+// bodyRules are the rules by which sqltext reads the text of routines and triggers.
 var bodyRules = sqltext.Rules{Backslash: true, Hash: true, Backticks: true}
 
 // A keyNames holds the names of the widened columns and their tables, in the form that
-// normalizeName returns, for a search in texts.
+// normalizeName returns, for a search in texts. schemas are the databases of the tables.
 type keyNames struct {
 	schemas []string
 	tables  map[string]bool
 	columns map[string]bool
 }
 
-// keyNamesOf returns the names of the columns and of their tables.
+// keyNamesOf returns the names of the columns, and the names and databases of their
+// tables.
 func keyNamesOf(columns []*column) keyNames {
 	k := keyNames{tables: map[string]bool{}, columns: map[string]bool{}}
 	for _, c := range columns {
@@ -225,10 +249,10 @@ func keyNamesOf(columns []*column) keyNames {
 }
 
 // mentionedBy reports whether a word is the name of a table or a column. The name of a
-// column may have a prefix, as in p_user_id. A column id does not count, because every
-// table may have one.
+// column may have a prefix, as in p_user_id for user_id. A column id does not count,
+// because every table may have one.
 func (k keyNames) mentionedBy(word string) bool {
-	// Each pass cuts one more word of the prefix.
+	// name is first p_user_id, then user_id, then id.
 	for name, more := word, true; more; _, name, more = strings.Cut(name, "_") {
 		if k.columns[name] && name != "id" {
 			return true

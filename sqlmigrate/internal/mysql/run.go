@@ -11,8 +11,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Run implements [engine.Engine]. It runs the statements in a [Session]. If the settings
-// cannot be restored at its end, the connection counts as lost, and Run kills its session
+// Run implements [engine.Engine]. It runs the statements in a [Session], skips a statement
+// that has been done already, and calls done after each. If the settings of the connection
+// cannot be restored at the end, the connection counts as lost, and Run kills its session
 // on the server, which may still be running a statement.
 func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Statement, s engine.Settings, done func(plan.Statement)) (err error) {
 	session, err := OpenSession(ctx, conn, s.LockTimeout)
@@ -24,7 +25,7 @@ func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Stateme
 			err = session.end(ctx, conn, s.Pool, err)
 		}
 	}()
-	if seconds := wholeSeconds(s.LockTimeout); seconds > 0 {
+	if seconds := wholeSeconds(s.LockTimeout); seconds > 0 { // otherwise the timeouts of the connection stay
 		if err := session.SetTimeouts(ctx, seconds, seconds); err != nil {
 			return err
 		}
@@ -39,6 +40,8 @@ func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Stateme
 }
 
 // runUnlessDone runs a statement, unless its Unless query returns that it has been done.
+// If the statement looks for rows that violate a foreign key, the error has an example of
+// such a row.
 func runUnlessDone(ctx context.Context, conn *sql.Conn, s plan.Statement) error {
 	if s.Unless != "" {
 		var isDone bool
@@ -58,8 +61,8 @@ func runUnlessDone(ctx context.Context, conn *sql.Conn, s plan.Statement) error 
 // The statements of a script that save, change and restore the settings of the
 // connection, and delete the variables in which they are saved. A script that fails does
 // not restore the settings. When it is run again on the same connection, COALESCE keeps
-// the original values. The servers differ in the comments /*!80000 … */, which only MySQL
-// runs.
+// the original values. Only MySQL runs the content of the comments /*!80000 … */, because
+// MariaDB does not have the setting expiry.
 const (
 	scriptSave = "SET @sqlmigrate_mode = COALESCE(@sqlmigrate_mode, @@SESSION.sql_mode), " +
 		"@sqlmigrate_checks = COALESCE(@sqlmigrate_checks, @@SESSION.foreign_key_checks)" +
@@ -70,11 +73,12 @@ const (
 	scriptForget = "SET @sqlmigrate_mode = NULL, @sqlmigrate_checks = NULL, @sqlmigrate_expiry = NULL, @sqlmigrate = NULL"
 )
 
-// Script implements [engine.Engine]. All statements must run on the same connection,
-// which the tools ensure.
+// Script implements [engine.Engine]. The text runs each statement unless it has been done.
+// The tool must run the whole text on the same connection, because settings and variables
+// belong to the connection.
 func (Engine) Script(statements []plan.Statement, format engine.Format) string {
 	var lines []string
-	conditional := false // whether a statement depends on a query, and so on the settings
+	conditional := false // whether a statement has an Unless query, so that the settings matter
 	for _, s := range statements {
 		conditional = conditional || s.Unless != ""
 		lines = append(lines, scriptLines(s)...)
@@ -85,17 +89,19 @@ func (Engine) Script(statements []plan.Statement, format engine.Format) string {
 	return format.Script(lines)
 }
 
-// scriptLines returns the statements that run s unless it has been done. It uses PREPARE,
-// because the servers have no IF outside of procedures, and a failed script would leave a
-// procedure behind.
+// scriptLines returns the statements of a script that run s unless its Unless query is
+// true. The servers have no IF outside of procedures, and a script that fails would leave
+// a procedure behind. Therefore the query chooses between the texts of two statements, s
+// and 'DO 0', which does nothing, and the server prepares and executes the chosen text.
 func scriptLines(s plan.Statement) []string {
 	if s.Unless == "" {
 		return []string{s.SQL}
 	}
 	sql := s.SQL
 	if message, ok := strings.CutPrefix(sql, signalSQL); ok {
-		// MySQL cannot prepare a SIGNAL. An invalid SQL mode fails with an error that
-		// contains the text up to a comma.
+		// MySQL cannot prepare a SIGNAL, which fails with a message. Instead, the script sets
+		// the SQL mode to the message. This fails with an error that contains the message up
+		// to the first comma, so commas become semicolons.
 		sql = "SET SESSION sql_mode = " + strings.ReplaceAll(message, ",", ";")
 	}
 	return []string{

@@ -16,27 +16,32 @@ import (
 )
 
 const (
-	// sqlMode makes the server refuse values that it would otherwise cut, and keep a key
-	// of 0 when AUTO_INCREMENT comes back. It omits the other modes, because they would
-	// refuse columns that exist already, or change the meaning of quotes.
+	// sqlMode is the SQL mode of a session. STRICT_ALL_TABLES makes the server refuse
+	// values that it would otherwise cut. NO_AUTO_VALUE_ON_ZERO keeps a key of 0 when
+	// AUTO_INCREMENT is added again, which would otherwise give the row a new key. Other
+	// modes are off, because they would refuse columns that exist already, or change the
+	// meaning of quotes.
 	sqlMode = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO"
 
-	// inspectWait is how long an inspection waits for a run that has lost its client. The
-	// server ends the statement of such a run first.
+	// inspectWait is how long an inspection waits for the lock of another session. A run
+	// that has lost its client still holds it, because the server first runs the statement
+	// of such a run to its end.
 	inspectWait = 10 * time.Second
 
-	// expiry is the setting for how long MySQL returns a cached value of a counter.
-	// Without 0, it may be a day old. MariaDB does not have the setting, and treats
-	// /*!80000 as a comment.
+	// expiry is the setting for how long MySQL returns a cached value of an AUTO_INCREMENT
+	// counter. Sessions set it to 0, because by default such a value may be a day old.
+	// MariaDB does not have the setting. Therefore statements contain it in a comment
+	// /*!80000 … */, whose content only MySQL runs.
 	expiry = "@@SESSION.information_schema_stats_expiry"
 
-	// LongestText is the length in bytes up to which GROUP_CONCAT does not cut its result. If
-	// it has to cut it, the server warns. Other functions return NULL, with a warning, if
-	// their result is longer than a packet of the server.
+	// LongestText is the length in bytes up to which GROUP_CONCAT does not cut its result in
+	// a session. If it cuts a result, the server warns. Other functions return NULL, with a
+	// warning, if their result is longer than a packet of the server.
 	LongestText = 16 << 20
 
 	// allWarnings is the largest number of warnings of a statement that MariaDB can keep. Its
-	// default is 64. MySQL keeps 1,024, and changes this number only with a privilege.
+	// default is 64, so that a later warning would be lost, for example about a value that
+	// was cut. MySQL keeps 1,024, and changes this number only with a privilege.
 	allWarnings = 65535
 
 	// restoreTimeout limits the time to restore the settings, or to drop the copies of a
@@ -50,24 +55,26 @@ type Session struct {
 	conn *sql.Conn
 
 	id       int64  // the ID of the connection
-	lockWait int64  // the connection's own lock_wait_timeout, in seconds
+	lockWait int64  // the lock_wait_timeout of the connection before the session, in seconds
 	restore  string // the statement that restores the settings
 	lockName string // the name of the lock
-	killed   bool   // whether End has sent a KILL
+	killed   bool   // whether End has sent a KILL to the server
 }
 
 // settingsSQL returns the ID of the connection, which a KILL needs, the database, from
-// which the name of the lock is derived, and the statement that restores the settings
-// that a session changes.
+// which the name of the lock is derived, lock_wait_timeout, and the statement that
+// restores the settings that a session changes, with their present values. Only MariaDB
+// runs the content of the comment /*M! … */, and only MySQL that of /*!80000 … */.
 const settingsSQL = "SELECT CONNECTION_ID(), COALESCE(DATABASE(), ''), @@SESSION.lock_wait_timeout, " +
 	"CONCAT('SET SESSION sql_mode = ', QUOTE(@@SESSION.sql_mode), ', SESSION foreign_key_checks = ', @@SESSION.foreign_key_checks, " +
 	"', SESSION autocommit = ', @@SESSION.autocommit, ', SESSION lock_wait_timeout = ', @@SESSION.lock_wait_timeout, " +
 	"', SESSION innodb_lock_wait_timeout = ', @@SESSION.innodb_lock_wait_timeout, " +
 	"', SESSION group_concat_max_len = ', @@SESSION.group_concat_max_len /*M! , ', SESSION max_error_count = ', @@SESSION.max_error_count */ /*!80000, ', " + expiry + " = ', " + expiry + " */)"
 
-// OpenSession acquires the lock of the database and changes the settings of conn. It
-// waits for the lock for at most wait, or for the connection's lock_wait_timeout if wait
-// is 0. The caller restores the settings with [Session.Restore].
+// OpenSession acquires the lock of the current database, so that only one run or
+// inspection takes place in it, and changes the settings of conn. It waits for the lock
+// for at most wait, or for the connection's lock_wait_timeout if wait is 0. The caller
+// restores the settings and releases the lock with [Session.Restore].
 func OpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*Session, error) {
 	s := &Session{conn: conn}
 	var database string
@@ -88,7 +95,8 @@ func OpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*Sess
 	return s, nil
 }
 
-// acquireLock acquires the lock. It waits while another run or inspection has it.
+// acquireLock acquires the lock of the session. If another run or inspection has the lock
+// for longer than wait, or than s.lockWait if wait is 0, it returns an error.
 func (s *Session) acquireLock(ctx context.Context, wait time.Duration) error {
 	seconds := wholeSeconds(wait)
 	if seconds == 0 {
@@ -110,17 +118,20 @@ func (s *Session) exec(ctx context.Context, statement string) error {
 	return err
 }
 
-// SetTimeouts limits the wait for tables (lockWait) and for rows (innodb), in seconds.
-// With a limit of zero, a statement does not wait for a table at all.
+// SetTimeouts limits, in seconds, how long a statement waits for a table (lockWait) and
+// for a row of InnoDB (innodb). If lockWait is zero, a statement does not wait for a table
+// at all.
 func (s *Session) SetTimeouts(ctx context.Context, lockWait, innodb int64) error {
 	return s.exec(ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d, SESSION innodb_lock_wait_timeout = %d", lockWait, innodb))
 }
 
-// wholeSeconds rounds up to seconds, which is the unit of the servers.
+// wholeSeconds rounds d up to seconds, because the timeouts of the servers are whole
+// seconds.
 func wholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// close restores the settings of the connection. If that fails, it closes the connection,
-// so that no program gets it with other settings. It returns err.
+// close restores the settings of the connection and releases the lock. If that fails, it
+// closes the connection, so that no program gets it with other settings. It returns err,
+// the error of the work in the session.
 func (s *Session) close(ctx context.Context, err error) error {
 	if s.Restore(ctx) != nil {
 		engine.Discard(s.conn)
@@ -137,7 +148,8 @@ func (s *Session) Restore(ctx context.Context) error {
 	return errors.Join(s.exec(ctx, "UNLOCK TABLES"), s.exec(ctx, s.restore), s.exec(ctx, "DO RELEASE_LOCK('"+s.lockName+"')"))
 }
 
-// End implements [engine.Backend]. It kills the session unless the session has ended.
+// End implements [engine.Backend]. It kills the session over the connection other, unless
+// the session has ended already.
 func (s *Session) End(ctx context.Context, other *sql.Conn) error {
 	ended, err := s.Ended(ctx, other)
 	if ended || err != nil {
@@ -145,28 +157,33 @@ func (s *Session) End(ctx context.Context, other *sql.Conn) error {
 	}
 	s.killed = true
 	_, err = other.ExecContext(ctx, s.EndSQL())
-	if ended, _ := s.Ended(ctx, other); ended { // the session ended before the KILL
+	if ended, _ := s.Ended(ctx, other); ended { // err may be that there is no such session any more
 		return nil
 	}
 	return err
 }
 
-// Ended implements [engine.Backend]. It returns true once the session no longer has the
-// named lock, because the server releases this lock after the locks on tables.
+// Ended implements [engine.Backend]. It reports whether the session no longer has the
+// named lock. The server releases this lock after the locks on tables, so these are free
+// then too. IS_USED_LOCK returns the ID of the connection that has the lock, or NULL if it
+// is free.
 func (s *Session) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
 	var ended bool
 	err := other.QueryRowContext(ctx, fmt.Sprintf("SELECT COALESCE(IS_USED_LOCK('%s') <> %d, TRUE)", s.lockName, s.id)).Scan(&ended)
 	return ended, err
 }
 
-// EndSQL implements [engine.Backend].
+// EndSQL implements [engine.Backend]. It returns the statement that kills the session, for
+// example KILL 17.
 func (s *Session) EndSQL() string { return fmt.Sprintf("KILL %d", s.id) }
 
-// end kills the session on the server after conn was lost. If a session of MariaDB is
-// killed while it opens a table, other sessions may no longer be able to read the
-// triggers of the table, and their writes fail. Therefore end also makes the server read
-// the triggers again. pool provides the other connection for both. end returns err, with
-// advice if one of them fails.
+// end kills the session on the server after conn, its connection, was lost. If a session
+// of MariaDB is killed while it opens a table, other sessions may no longer be able to
+// read the triggers of the table, and their writes fail. Therefore end also makes the
+// server read the triggers again. pool provides another connection for both.
+//
+// end returns err, the error of the run, with advice if the KILL or the reading of
+// triggers fails. If err is nil, the run has succeeded, and end returns nil.
 func (s *Session) end(ctx context.Context, conn *sql.Conn, pool *sql.DB, err error) error {
 	err = engine.EndBackend(ctx, conn, pool, s, err)
 	if !s.killed {
@@ -183,7 +200,8 @@ var lockTimedOut = regexp.MustCompile(`Error 1205\b`)
 
 // readTriggersAgain makes MariaDB close all tables of the database that have triggers, so
 // that it reads their triggers again. It first tries FLUSH TABLES. If the account may not
-// flush tables, it alters each table without a change, which closes the table too.
+// flush tables, it runs ALTER TABLE … ENABLE KEYS for each table, which closes the table
+// and changes nothing in InnoDB. On MySQL it does nothing.
 func readTriggersAgain(ctx context.Context, pool *sql.DB) (err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.EndTimeout)
 	defer cancel()
@@ -208,8 +226,9 @@ func readTriggersAgain(ctx context.Context, pool *sql.DB) (err error) {
 	return nil
 }
 
-// triggeredSQL returns the InnoDB tables of the database that have triggers, and no rows
-// on MySQL. It excludes other engines, because for them ENABLE KEYS would have an effect.
+// triggeredSQL returns the InnoDB tables of the current database that have triggers. On
+// MySQL it returns no rows. It excludes other engines, because ENABLE KEYS would change
+// their tables.
 const triggeredSQL = "SELECT DISTINCT t.TABLE_NAME FROM information_schema.TRIGGERS g " +
 	"JOIN information_schema.TABLES t ON t.TABLE_SCHEMA = g.EVENT_OBJECT_SCHEMA AND t.TABLE_NAME = g.EVENT_OBJECT_TABLE " +
 	"WHERE g.EVENT_OBJECT_SCHEMA = DATABASE() AND t.ENGINE = 'InnoDB' AND VERSION() LIKE '%MariaDB%'"

@@ -9,16 +9,18 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// alter returns an ALTER TABLE with the changes.
+// alter returns the statement ALTER TABLE t with the changes, for example DROP KEY
+// `ix_user`.
 func alter(t *mycatalog.Table, changes ...string) string {
 	return "ALTER TABLE " + mycatalog.QuoteTable(t.TableName) + " " + strings.Join(changes, ", ")
 }
 
-// signalSQL is the beginning of a statement that fails with a message.
+// signalSQL is the beginning of a statement that fails with a message, which follows as a
+// string literal.
 const signalSQL = "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = "
 
-// rejectUnless returns a statement that fails with text unless the query returns true. It
-// cuts text to 128 characters, which is the limit of a SIGNAL's message.
+// rejectUnless returns a statement that fails with the error text unless the query returns
+// true. It cuts text to 128 characters, which is the limit for the message of a SIGNAL.
 func rejectUnless(text, unless string) plan.Statement {
 	const most = 128
 	if runes := []rune(text); len(runes) > most {
@@ -27,8 +29,8 @@ func rejectUnless(text, unless string) plan.Statement {
 	return plan.Statement{SQL: signalSQL + mycatalog.Literal(text), Unless: unless}
 }
 
-// withoutChecks encloses statements so that the server does not check foreign keys while
-// they run.
+// withoutChecks returns the statements between a statement that turns the checks of
+// foreign keys off in the session and one that turns them on.
 func withoutChecks(s ...plan.Statement) []plan.Statement {
 	s = append([]plan.Statement{{SQL: "SET SESSION foreign_key_checks = 0"}}, s...)
 	return append(s, plan.Statement{SQL: "SET SESSION foreign_key_checks = 1"})
@@ -44,8 +46,9 @@ func columnsAre(columns []*column, typeOf func(*column) mycatalog.Integer) strin
 		}))
 }
 
-// withCopyCosts completes a step that makes the server copy the table: its size, the time
-// that it takes, and what waits for it.
+// withCopyCosts returns a step that makes the server copy the table, with the fields that
+// describe the costs: the size of the table, the time that the copy takes, and what waits
+// for it.
 func withCopyCosts(g *graph, t *mycatalog.Table, step plan.Step) plan.Step {
 	step.Table, step.Rows, step.Bytes, step.Rewrites = t.TableName, t.Rows, t.Bytes, true
 	step.Estimate = CopyTime(t, g.MariaDB)
@@ -54,11 +57,12 @@ func withCopyCosts(g *graph, t *mycatalog.Table, step plan.Step) plan.Step {
 }
 
 // CopyTime estimates how long an idle server needs to copy a table, from its rows and
-// bytes.
+// bytes. The times for a row and a byte are those of the machine that docs/measurements.md
+// names.
 func CopyTime(t *mycatalog.Table, mariadb bool) time.Duration {
-	row, perByte := 700*time.Nanosecond, 47.0 // for a row, and nanoseconds for a byte
+	perRow, nanosPerByte := 700*time.Nanosecond, 47.0
 	if mariadb {
-		row, perByte = 1600*time.Nanosecond, 12.0
+		perRow, nanosPerByte = 1600*time.Nanosecond, 12.0
 	}
-	return time.Duration(t.Rows)*row + time.Duration(float64(t.Bytes)*perByte)
+	return time.Duration(t.Rows)*perRow + time.Duration(float64(t.Bytes)*nanosPerByte)
 }

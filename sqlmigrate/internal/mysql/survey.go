@@ -13,31 +13,37 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// inSchemas is the condition for the schemas of a survey. Each query reads a single view
-// of information_schema, because MariaDB needs quadratic time to join two of its views.
+// The queries of a survey. %s is the list of schemas in addition to the current schema. Each
+// query reads a single view of information_schema, because MariaDB needs quadratic time to
+// join two of its views. A query for references has six columns, which are the schema,
+// table and column of a reference and of its target. They are empty if they do not matter.
 const (
+	// inSchemas is the condition for the schemas of a survey.
 	inSchemas = `TABLE_SCHEMA IN (DATABASE(), %s)`
 
-	// tablesSQL returns all tables, because the name of a column may refer to a table.
-	// Views are excluded, and with them their columns.
+	// tablesSQL returns all tables, because the name of a column may refer to a table. It
+	// excludes views, and two tables of this module. Survey leaves out the columns of
+	// tables that this query excludes.
 	tablesSQL = `SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE ` + inSchemas + ` AND TABLE_TYPE NOT LIKE '%%VIEW%%'
 AND TABLE_NAME NOT IN ('` + mycatalog.JournalTable + `', '` + mycatalog.OnlineTable + `') ORDER BY 1, 2`
 
-	// keysSQL returns the columns that alone are the primary key. Their values show
-	// nothing, because they look like the keys of every other table.
+	// keysSQL returns the columns that alone are the primary key; MAX returns the only column.
+	// Survey marks them, because their values do not show to which table they refer. They
+	// look like the keys of every other table.
 	keysSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, MAX(COLUMN_NAME), '', '', '' FROM information_schema.STATISTICS
 WHERE ` + inSchemas + ` AND INDEX_NAME = 'PRIMARY' GROUP BY TABLE_SCHEMA, TABLE_NAME HAVING COUNT(*) = 1`
 
-	// narrowSQL returns the columns that are too narrow and may hold keys. It excludes
-	// the shadows and old tables of an online move, because they are not tables of the
-	// application. The last column stands for Alone, which Survey sets.
+	// narrowSQL returns the columns that are too narrow for a Snowflake ID and may hold keys.
+	// It excludes the copies and the old tables of an online move, because they are not
+	// tables of the application. The last column of the query, FALSE, stands for the field
+	// Alone of a NarrowColumn, which Survey sets.
 	narrowSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_COMMENT, EXTRA LIKE '%%auto_increment%%', FALSE FROM information_schema.COLUMNS
 WHERE ` + inSchemas + ` AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int')
 AND RIGHT(TABLE_NAME, 6) NOT IN ('_sfnew', '_sfold') -- of an online move that is under way
 ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION`
 
-	// typesSQL returns columns such as owner_type. They show that owner_id refers to
-	// several tables.
+	// typesSQL returns columns such as owner_type. It shows that owner_id refers to several
+	// tables, because owner_type has the table to which owner_id refers in a row.
 	typesSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, '', '', '' FROM information_schema.COLUMNS
 WHERE ` + inSchemas + ` AND RIGHT(COLUMN_NAME, 5) = '_type'`
 
@@ -56,16 +62,17 @@ WHERE ROUTINE_SCHEMA IN (DATABASE(), %s) ORDER BY 1`
 WHERE TRIGGER_SCHEMA IN (DATABASE(), %s) ORDER BY 1`
 )
 
-// A surveyor reads the rows of the queries above. After an error it does not send any
-// further query.
+// A surveyor sends the queries above and reads their rows. After an error, which is in
+// err, it does not send any further query.
 type surveyor struct {
 	mycatalog.Server
 	conn    *sql.Conn
-	schemas string // the schemas in addition to the current schema, as a list of literals
+	schemas string // the schemas in addition to the current schema, as a list of SQL literals
 	err     error
 }
 
-// rowsOf returns the rows of a query, in which it inserts the schemas.
+// rowsOf returns the rows of a query, in which it inserts the list of schemas. After an
+// error it returns no rows.
 func rowsOf[T any](ctx context.Context, r *surveyor, query string) (found []T) {
 	if r.err == nil {
 		found, r.err = rows.Read[T](ctx, r.conn, fmt.Sprintf(query, r.schemas))
@@ -73,8 +80,8 @@ func rowsOf[T any](ctx context.Context, r *surveyor, query string) (found []T) {
 	return found
 }
 
-// references returns the rows of a query for references. The tables of the current schema
-// have no schema in their names.
+// references returns the rows of a query for references. It removes the name of the
+// current schema from the names of tables, so that each table has only one name.
 func (r *surveyor) references(ctx context.Context, query string) []engine.Reference {
 	found := rowsOf[engine.Reference](ctx, r, query)
 	for i, f := range found {
@@ -83,8 +90,8 @@ func (r *surveyor) references(ctx context.Context, query string) []engine.Refere
 	return found
 }
 
-// Survey implements [engine.Engine]. The narrow columns are those of an integer type
-// smaller than bigint.
+// Survey implements [engine.Engine]. It returns the columns of an integer type smaller
+// than bigint, and the facts by which package likely judges whether they hold keys.
 func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*engine.Survey, error) {
 	server, err := mycatalog.Open(ctx, conn)
 	if err != nil {
@@ -93,7 +100,8 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*en
 	// Without further schemas, the list in the queries needs an element, which is "".
 	r := &surveyor{Server: server, conn: conn, schemas: mycatalog.Literals(append([]string{""}, schemas...))}
 	s := &engine.Survey{Current: server.Database}
-	tables, keys := map[plan.TableName]bool{}, map[engine.Reference]bool{}
+	tables := map[plan.TableName]bool{}
+	keys := map[engine.Reference]bool{} // the columns that alone are the primary key
 	for _, t := range rowsOf[plan.TableName](ctx, r, tablesSQL) {
 		s.Tables = append(s.Tables, r.Normalize(t))
 		tables[r.Normalize(t)] = true
@@ -115,9 +123,9 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*en
 	return s, r.err
 }
 
-// firstKeyColumn returns a query for the first column of the primary key and its type.
-// The condition on the table is repeated for both views, because MariaDB would open the
-// tables of all databases for a view without a constant table name.
+// firstKeyColumn returns a query for the name and type of the first column of the table's
+// primary key. The condition on the table is repeated for both views, because MariaDB
+// would open the tables of all databases for a view without a constant table name.
 func firstKeyColumn(table plan.TableName) string {
 	isTable := func(view string) string {
 		return view + ".TABLE_SCHEMA = " + mycatalog.SchemaOf(table) + " AND " + view + ".TABLE_NAME = " + mycatalog.Literal(table.Name)
@@ -126,8 +134,9 @@ func firstKeyColumn(table plan.TableName) string {
 		"WHERE " + isTable("s") + " AND " + isTable("c") + " AND s.INDEX_NAME = 'PRIMARY' AND s.SEQ_IN_INDEX = 1"
 }
 
-// Sample implements [engine.Engine]. It reads rows from both ends of the primary key and,
-// if the key begins with an integer, from several places in between.
+// Sample implements [engine.Engine]. It returns rows with the values of the columns as
+// texts. It reads rows from both ends of the primary key and, if the key begins with an
+// integer, from several places in between.
 func (Engine) Sample(ctx context.Context, conn *sql.Conn, table plan.TableName, columns []engine.NarrowColumn) ([][]sql.NullString, error) {
 	var key, typ string
 	err := conn.QueryRowContext(ctx, firstKeyColumn(table)).Scan(&key, &typ)
@@ -139,14 +148,14 @@ func (Engine) Sample(ctx context.Context, conn *sql.Conn, table plan.TableName, 
 }
 
 // sampleSQL returns a query for values of the columns. key is the first column of the
-// primary key and typ its type, or "" if there is no primary key. Each of the parts of
-// the query reads rows in the order of the primary key, so that it reads only these rows
-// of a large table.
+// primary key and typ its type, for example id and int. Both are "" if there is no primary
+// key. Each of the parts of the query reads rows in the order of the primary key, so that
+// it reads only these rows of a large table.
 func sampleSQL(table plan.TableName, columns []engine.NarrowColumn, key, typ string) string {
 	const ends, places, each = 300, 6, 100 // rows at each end, places between them, and rows at each place
 	from := mycatalog.QuoteTable(table)
 	all := "SELECT " + mycatalog.Join(columns, ", ", func(c engine.NarrowColumn) string { return "CAST(" + mycatalog.Quote(c.Name) + " AS CHAR)" }) + " FROM " + from
-	if key == "" {
+	if key == "" { // the table has no order in which the server can find rows quickly
 		return fmt.Sprintf("%s LIMIT %d", all, 2*ends)
 	}
 	key = mycatalog.Quote(key)
@@ -154,6 +163,7 @@ func sampleSQL(table plan.TableName, columns []engine.NarrowColumn, key, typ str
 		fmt.Sprintf("(%s ORDER BY %s LIMIT %d)", all, key, ends),
 		fmt.Sprintf("(%s ORDER BY %s DESC LIMIT %d)", all, key, ends),
 	}
+	// The places divide the range of the keys into equal parts, here 7.
 	for place := 1; place <= places && strings.HasSuffix(typ, "int"); place++ {
 		parts = append(parts, fmt.Sprintf("(%[1]s WHERE %[2]s >= (SELECT MIN(%[2]s) + (MAX(%[2]s) - MIN(%[2]s)) DIV %[3]d * %[4]d FROM %[5]s) ORDER BY %[2]s LIMIT %[6]d)",
 			all, key, places+1, place, from, each))

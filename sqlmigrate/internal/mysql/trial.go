@@ -11,11 +11,15 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Try implements [engine.Engine]. It creates the copies from the text of SHOW CREATE
-// TABLE, so that it does not lock the tables.
+// Try implements [engine.Engine]. It inserts Snowflake IDs into empty copies of the
+// tables, to find out whether the tables accept them. It creates the copies from the text
+// of SHOW CREATE TABLE, so that it does not lock the tables. If the account may not create
+// copies, the only finding is a note. Any other error of creating a copy becomes the error
+// of each row that is inserted into it.
 func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found engine.Findings, err error) {
 	if len(t.Tables) == 0 {
 		return found, nil
@@ -42,31 +46,41 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 	return t.Run(ctx, r, t.Tables)
 }
 
-// A trial is one call of Try. After an error of the connection or the context, it runs no
-// further statement, except the statements that drop the copies.
+// A trial is one call of Try. It implements [engine.Copies]. After an error of the
+// connection or the context, it runs no further statement, except the statements that drop
+// the copies. Its statements get a context that does not end, because the driver closes
+// the connection when the context of a statement ends, and the copies still have to be
+// dropped on this connection.
 type trial struct {
 	engine.Trial
 
 	conn      *sql.Conn
 	copies    []*tableCopy
 	copyCount int                 // number of names that newName has returned
-	drops     map[string][]string // the tables to drop, by the statement that drops them
+	drops     map[string][]string // the quoted names of the copies, by the beginning of the statement that drops them
 	err       error               // the error that ended the trial
 }
 
-// serverError matches an error of the server, in contrast to an error of the connection
-// or the context.
+// serverError matches an error of the server, for example because it rejects a row. Any
+// other error is an error of the connection or the context, which ends the trial.
 var serverError = regexp.MustCompile(`^Error \d+\b`)
 
-// exec runs a statement.
+// readRows returns the rows of a query on the connection of the trial. The query does not
+// end with ctx, because the driver would then close the connection, on which the copies
+// still have to be dropped.
+func readRows[T any](ctx context.Context, r *trial, query string) ([]T, error) {
+	return rows.Read[T](context.WithoutCancel(ctx), r.conn, query)
+}
+
+// exec runs a statement, as run does, and returns only its error.
 func (r *trial) exec(ctx context.Context, query string) error {
 	_, err := r.run(ctx, query)
 	return err
 }
 
-// run runs a statement and returns the number of rows. It checks ctx only before the
-// statement. If ctx ended during the statement, the driver would close the connection, on
-// which the copies still have to be dropped.
+// run runs a statement and returns the number of rows that it has written. It checks ctx
+// only before the statement. If ctx ended during the statement, the driver would close the
+// connection, on which the copies still have to be dropped.
 func (r *trial) run(ctx context.Context, query string) (int64, error) {
 	if r.err == nil {
 		r.err = ctx.Err()
@@ -84,18 +98,20 @@ func (r *trial) run(ctx context.Context, query string) (int64, error) {
 	return 0, err
 }
 
-// A tableCopy is an empty copy of a table, which accepts the same rows as the table.
+// A tableCopy is an empty copy of a table. It accepts the same keys as the table would
+// after the move, or as the table does today, see the field Moved of [engine.Trial].
 type tableCopy struct {
 	*mycatalog.Table // the original
 
-	name        plan.TableName
-	keys        []plan.Column
-	partitioned bool  // whether a key decides the partition of a row
-	createErr   error // why the copy could not be created
-	changeErr   error // the error with which the table would reject the change of the plan
+	name        plan.TableName // of the copy
+	keys        []plan.Column  // the columns in which keys are tried
+	partitioned bool           // whether a key decides the partition of a row, so that the copy needs the partitions
+	createErr   error          // why the copy could not be created
+	changeErr   error          // the error with which the table would reject the change of its columns by the plan
 }
 
-// newName returns the name of the next copy of a table or view in this schema.
+// newName returns the name of the next copy of a table or view in this schema, for example
+// sqlmigrate_trial_1.
 func (r *trial) newName(schema string) plan.TableName {
 	r.copyCount++
 	return plan.TableName{Schema: schema, Name: copyPrefix + strconv.Itoa(r.copyCount)}
@@ -113,7 +129,8 @@ var (
 	keyRequired = regexp.MustCompile(`Error 3750\b`)
 )
 
-// newCopy reads the definition of a table. create then creates the copy.
+// newCopy returns a copy of the table that does not exist in the database yet. It only
+// reads the definition of the table.
 func (r *trial) newCopy(ctx context.Context, table plan.Table) (*tableCopy, error) {
 	t, err := mycatalog.Definitions(context.WithoutCancel(ctx), r.conn, plan.TableName{Schema: table.Schema, Name: table.Name})
 	if err != nil {
@@ -124,14 +141,16 @@ func (r *trial) newCopy(ctx context.Context, table plan.Table) (*tableCopy, erro
 	return c, nil
 }
 
-// create creates a copy. It leaves out indexes that cannot reject a row. A copy is a
-// temporary table, which other sessions do not see. But temporary tables cannot have
-// partitions, so if a key decides the partition of a row, the copy is an ordinary table,
-// which the trial drops at its end.
+// create creates a copy in the database, from the elements of the table's definition,
+// which are columns, keys and constraints. It leaves out foreign keys, and the indexes
+// that cannot reject a key because of its size, which are all except the primary key and
+// indexes on expressions. A copy is a temporary table, which other sessions do not see.
+// But temporary tables cannot have partitions, so if a key decides the partition of a row,
+// the copy is an ordinary table, which the trial drops at its end.
 func (r *trial) create(ctx context.Context, c *tableCopy) error {
 	var elements []string
 	for _, e := range c.Elements {
-		name := checkName.FindStringIndex(e)
+		name := checkName.FindStringIndex(e) // nil if e is not a CHECK
 		switch {
 		case strings.HasPrefix(e, "`"): // a column
 			e = r.define(c, c.Column(mycatalog.QuotedNames(e)[0]))
@@ -162,10 +181,10 @@ var (
 	charset   = regexp.MustCompile(`DEFAULT CHARSET=\w+(?: COLLATE=\w+)?`)
 )
 
-// define returns the definition of a column of the copy. Columns outside of the primary
-// key may be NULL, so that only a key can be the cause of an error. Generated columns
-// that use a key are stored, because MariaDB cuts a value without an error if it computes
-// it on reading.
+// define returns the definition of a column of the copy. A key has its new type if the
+// trial is of the moved table. Columns outside of the primary key may be NULL, so that
+// only a key can be the cause of an error. Generated columns that use a key are stored,
+// because MariaDB cuts a value without an error if it computes it on reading.
 func (r *trial) define(c *tableCopy, column *mycatalog.Column) string {
 	d := column.Definition.WithoutAuto()
 	if k := c.key(column); k != nil && r.Moved && k.To != "" {
@@ -180,7 +199,8 @@ func (r *trial) define(c *tableCopy, column *mycatalog.Column) string {
 	return string(d)
 }
 
-// key returns the key that the column holds, or nil.
+// key returns the element of c.keys for the column, or nil if no key is tried in the
+// column.
 func (c *tableCopy) key(column *mycatalog.Column) *plan.Column {
 	if i := slices.IndexFunc(c.keys, func(k plan.Column) bool { return strings.EqualFold(k.Name, column.Name) }); i >= 0 {
 		return &c.keys[i]
@@ -189,13 +209,16 @@ func (c *tableCopy) key(column *mycatalog.Column) *plan.Column {
 }
 
 // tryChange finds out whether the table itself would reject the change of its columns by
-// the plan, and stores that error in c.changeErr. It tries the change on a second copy,
-// created with LIKE, which has the engine and all indexes of the table. If the first copy
-// was created, it does so only if mayRejectChange is true. If the second copy cannot be
-// created, nothing is known, and changeErr stays nil. createErr is the error of creating
-// the first copy, and tryChange returns it.
+// the plan, for example because an index becomes too wide, and stores the error in
+// c.changeErr. The copy c cannot show that, because it is an InnoDB table without these
+// indexes. Therefore tryChange runs the change on a second copy, created with LIKE, which
+// has the engine and all indexes of the table. It does so only if mayRejectChange is true
+// or if c could not be created. If the second copy cannot be created, nothing is known,
+// and changeErr stays nil.
+//
+// createErr is the error of creating c, and tryChange returns it.
 func (r *trial) tryChange(ctx context.Context, c *tableCopy, createErr error) error {
-	var changes []string
+	var changes []string // the MODIFY clauses of phases widen and detach
 	for _, k := range c.keys {
 		d := c.Column(k.Name).Definition
 		if r.Moved && k.To != "" {
@@ -212,10 +235,11 @@ func (r *trial) tryChange(ctx context.Context, c *tableCopy, createErr error) er
 	case len(changes) == 0 || createErr == nil && !c.mayRejectChange():
 		return createErr
 	case createErr != nil && keyRequired.MatchString(createErr.Error()):
+		// The server also refuses to change the table.
 		c.changeErr = createErr
 		return createErr
 	}
-	like := c.name // which is free if the copy was not created
+	like := c.name // the name of the second copy; c.name is free if c was not created
 	if createErr == nil {
 		like = r.newName(c.Schema)
 	}
@@ -227,23 +251,27 @@ func (r *trial) tryChange(ctx context.Context, c *tableCopy, createErr error) er
 
 // mayRejectChange reports whether the table may refuse to widen a column, although its
 // copy was created. This is the case if the table has another engine than InnoDB, or an
-// index with a key and a string, which can become too wide.
+// index with a key and a column of another type, such as a string. Such an index can
+// become too wide for the server.
 func (c *tableCopy) mayRejectChange() bool {
 	return !strings.Contains(c.Options, "ENGINE=InnoDB") || slices.ContainsFunc(c.Elements, func(e string) bool {
 		if !mycatalog.IsIndex(e) && !strings.HasPrefix(e, "UNIQUE KEY ") || mycatalog.IsFunctional(e) {
 			return false
 		}
-		var key, text bool
+		// Whether the index has a key, and a column that is not an integer.
+		var key, other bool
 		for _, name := range mycatalog.QuotedNames(e)[1:] { // after the name of the index
 			if column := c.Column(name); column != nil {
-				key, text = key || c.key(column) != nil, text || column.Integer().Base == ""
+				key, other = key || c.key(column) != nil, other || column.Integer().Base == ""
 			}
 		}
-		return key && text
+		return key && other
 	})
 }
 
-// temporary creates a temporary table and records that it has to be dropped.
+// temporary creates a temporary table, and records that it has to be dropped. definition
+// follows the name in CREATE TEMPORARY TABLE, for example " LIKE `orders`". temporary
+// returns the number of rows that a query in the definition has inserted.
 func (r *trial) temporary(ctx context.Context, name plan.TableName, definition string) (int64, error) {
 	const drop = "DROP TEMPORARY TABLE "
 	n, err := r.run(ctx, "CREATE TEMPORARY TABLE "+mycatalog.QuoteTable(name)+definition)
@@ -253,7 +281,7 @@ func (r *trial) temporary(ctx context.Context, name plan.TableName, definition s
 	return n, err
 }
 
-// drop drops all copies, even if ctx has ended.
+// drop drops all copies, even if ctx has ended. It has restoreTimeout for that.
 func (r *trial) drop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
 	defer cancel()
@@ -265,7 +293,8 @@ func (r *trial) drop(ctx context.Context) error {
 	return failed
 }
 
-// schemas returns the databases of the copied tables as a list of SQL expressions.
+// schemas returns the databases of the copied tables as a list of SQL expressions for IN,
+// for example DATABASE(), 'audit'.
 func (r *trial) schemas() string {
 	return mycatalog.Join(r.copies, ", ", func(c *tableCopy) string { return mycatalog.SchemaOf(c.TableName) })
 }

@@ -10,24 +10,24 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // insertTriggersSQL returns the triggers that can change a row before it is inserted, and
-// so assign its key.
+// so assign its key. The schema of a table is empty for the current database.
 const insertTriggersSQL = "SELECT IF(TRIGGER_SCHEMA = DATABASE(), '', TRIGGER_SCHEMA), EVENT_OBJECT_TABLE, TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS " +
 	"WHERE TRIGGER_SCHEMA IN (%s) AND ACTION_TIMING = 'BEFORE' AND EVENT_MANIPULATION = 'INSERT' ORDER BY 1, 2, 3"
 
-// Assigning implements [engine.Copies]. It analyzes only the text of a trigger. It cannot
-// try the trigger, because a temporary table has no triggers, and a trigger on another
-// table might write to any table.
+// Assigning implements [engine.Copies]. It returns the triggers whose text sets a key that
+// programs must give after the move. It only analyzes the text. It cannot try the trigger,
+// because a temporary table has no triggers, and a trigger on another table might write to
+// any table.
 func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err error) {
-	triggers, err := rows.Read[struct {
+	triggers, err := readRows[struct {
 		Table      plan.TableName
 		Name, Body string
-	}](context.WithoutCancel(ctx), r.conn, fmt.Sprintf(insertTriggersSQL, r.schemas()))
+	}](ctx, r, fmt.Sprintf(insertTriggersSQL, r.schemas()))
 	for _, t := range triggers {
 		i := slices.IndexFunc(r.copies, func(c *tableCopy) bool { return c.TableName == t.Table })
 		if i >= 0 && sqltext.Sets(t.Body, bodyRules, r.Unassigned(r.Trial.Tables[i])) {
@@ -39,8 +39,10 @@ func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err er
 }
 
 // codesSQL returns the routines, events and triggers of the databases of the tables that
-// contain INSERT or REPLACE, and the triggers with UPDATE. The server shows a text only
-// to its definer, and to accounts with the right to see it.
+// contain INSERT or REPLACE, and the triggers with UPDATE. Its columns are the description
+// of the object, whether a write fires it (1 for a trigger), its text, and the table of a
+// trigger. The server shows a text only to its definer, and to accounts with the right to
+// see it.
 const codesSQL = "SELECT CONCAT(LOWER(ROUTINE_TYPE), ' ', ROUTINE_NAME), 0, COALESCE(ROUTINE_DEFINITION, ''), '', '' FROM information_schema.ROUTINES " +
 	"WHERE ROUTINE_SCHEMA IN (%[1]s) AND LOWER(ROUTINE_DEFINITION) REGEXP 'insert|replace' " +
 	"UNION ALL SELECT CONCAT('event ', EVENT_NAME), 0, EVENT_DEFINITION, '', '' FROM information_schema.EVENTS WHERE EVENT_SCHEMA IN (%[1]s) AND LOWER(EVENT_DEFINITION) REGEXP 'insert|replace' " +
@@ -52,7 +54,8 @@ const codesSQL = "SELECT CONCAT(LOWER(ROUTINE_TYPE), ' ', ROUTINE_NAME), 0, COAL
 const narrowColumnsSQL = "SELECT COLUMN_NAME, ORDINAL_POSITION - 1, COLUMN_TYPE FROM information_schema.COLUMNS " +
 	"WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int', 'float', 'double')"
 
-// insertViewsSQL returns the views that the server can update.
+// insertViewsSQL returns the views that the server can update, with the text of their
+// queries.
 const insertViewsSQL = "SELECT CONCAT('view ', TABLE_NAME), VIEW_DEFINITION FROM information_schema.VIEWS " +
 	"WHERE TABLE_SCHEMA IN (%s) AND IS_UPDATABLE = 'YES' ORDER BY 1"
 
@@ -61,18 +64,21 @@ const insertViewsSQL = "SELECT CONCAT('view ', TABLE_NAME), VIEW_DEFINITION FROM
 // the selected columns, and the schema and name of the table.
 var singleTable = regexp.MustCompile("(?s)^select (.*?) from `([^`]+)`\\.`([^`]+)`")
 
-// shownColumn matches a column in the list of singleTable, and captures its name.
+// shownColumn matches a column in the list of singleTable, for example .`total` AS `, and
+// captures its name in the table.
 var shownColumn = regexp.MustCompile("\\.`([^`]+)` AS `")
 
-// insertViews returns the views on a single table into which programs can insert. A view
-// of several tables is not recognized.
+// insertViews returns the views on a single table into which programs can insert. Each has
+// an Insert with the columns of the table that the view shows, because a program can give
+// only these. A view of several tables is not recognized.
 func (r *trial) insertViews(ctx context.Context) (codes []engine.Code, err error) {
-	views, err := rows.Read[struct{ Object, Text string }](context.WithoutCancel(ctx), r.conn, fmt.Sprintf(insertViewsSQL, r.schemas()))
+	views, err := readRows[struct{ Object, Text string }](ctx, r, fmt.Sprintf(insertViewsSQL, r.schemas()))
 	for _, v := range views {
 		m := singleTable.FindStringSubmatch(v.Text)
 		if m == nil {
 			continue
 		}
+		// Columns is not nil, because nil means an INSERT without a list of columns.
 		insert := sqltext.Insert{Schema: m[2], Table: m[3], Columns: []string{}}
 		for _, column := range shownColumn.FindAllStringSubmatch(m[1], -1) {
 			insert.Columns = append(insert.Columns, column[1])
@@ -82,15 +88,17 @@ func (r *trial) insertViews(ctx context.Context) (codes []engine.Code, err error
 	return codes, err
 }
 
-// Codes implements [engine.Copies]. It parses the text of routines, events and triggers,
-// and of views into which programs can insert.
+// Codes implements [engine.Copies]. It returns the routines, events and triggers with the
+// INSERT statements in their texts. For a trigger on a table of the trial, it also finds
+// the narrow columns into which the trigger writes a key. It adds the views into which
+// programs can insert.
 func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
-	texts, err := rows.Read[struct {
+	texts, err := readRows[struct {
 		Object string
 		Fires  bool
 		Text   string
 		Table  plan.TableName
-	}](context.WithoutCancel(ctx), r.conn, fmt.Sprintf(codesSQL, r.schemas()))
+	}](ctx, r, fmt.Sprintf(codesSQL, r.schemas()))
 	for _, t := range texts {
 		code := engine.Code{Object: t.Object, Fires: t.Fires, Table: t.Table, Inserts: sqltext.Inserts(t.Text, bodyRules)}
 		for _, table := range r.Trial.Tables {
@@ -107,21 +115,22 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	return append(codes, views...), err
 }
 
-// findNarrow adds to code.Narrow the columns into which a trigger of table writes a key
-// of this table, and which are too narrow for it. writes are the INSERT and UPDATE
-// statements of the trigger.
+// findNarrow adds to code.Narrow the columns into which a trigger of table writes a key of
+// this table (NEW.id), and which are too narrow for it and are not widened by the plan.
+// writes are the INSERT and UPDATE statements of the trigger.
 func (r *trial) findNarrow(ctx context.Context, code *engine.Code, table plan.Table, writes []sqltext.Insert) error {
 	for _, in := range writes {
 		into := plan.TableName{Schema: cmp.Or(in.Schema, table.Schema), Name: in.Table}
-		narrow, err := rows.Read[struct {
+		narrow, err := readRows[struct {
 			Name  string
 			Place int
 			Type  string
-		}](context.WithoutCancel(ctx), r.conn, fmt.Sprintf(narrowColumnsSQL, mycatalog.SchemaOf(into), mycatalog.Literal(into.Name)))
+		}](ctx, r, fmt.Sprintf(narrowColumnsSQL, mycatalog.SchemaOf(into), mycatalog.Literal(into.Name)))
 		if err != nil {
 			return err
 		}
 		for _, key := range table.Columns {
+			// The names of the columns or, without a list of columns, their positions.
 			columns, places := in.Targets(key.Name)
 			for _, n := range narrow {
 				written := slices.Contains(places, n.Place) || slices.ContainsFunc(columns, func(c string) bool { return strings.EqualFold(c, n.Name) })
@@ -134,7 +143,8 @@ func (r *trial) findNarrow(ctx context.Context, code *engine.Code, table plan.Ta
 	return nil
 }
 
-// widens reports whether the plan widens the column.
+// widens reports whether a narrow column is one of the columns of the plan, all of which
+// hold keys, so that the plan widens it.
 func (r *trial) widens(t plan.TableName, column string) bool {
 	return slices.ContainsFunc(r.Trial.Tables, func(table plan.Table) bool {
 		return table.TableName() == t && slices.ContainsFunc(table.Columns, func(c plan.Column) bool { return c.Name == column })

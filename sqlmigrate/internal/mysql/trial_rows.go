@@ -13,16 +13,18 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Enter implements [engine.Copies]. First it inserts all rows of a table with a single
-// statement, which usually succeeds. If that fails, or if a column may round keys, it
-// inserts each row alone, because it must learn the error of each row, and a row may
-// replace another.
+// Enter implements [engine.Copies]. It first inserts successive rows of a table together
+// by a single statement, which usually succeeds, and then returns nil for each of them. If
+// the statement fails, or if a column may round keys, it inserts each row alone, because
+// it must learn the error of each row, and a row may replace another.
 func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error, err error) {
 	for len(rows) > 0 {
-		c, n := r.copies[rows[0].Table], 1 // n is the number of the next rows for this copy
+		// The first n rows are for the copy c.
+		c, n := r.copies[rows[0].Table], 1
 		for n < len(rows) && rows[n].Table == rows[0].Table {
 			n++
 		}
+		// Whether the rows were inserted together.
 		together := c.changeErr == nil && c.createErr == nil && !slices.ContainsFunc(c.keys, c.mayRound) && r.replace(ctx, c, rows[:n]...) == nil
 		for _, row := range rows[:n] {
 			var refusal error
@@ -36,11 +38,11 @@ func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error,
 	return refusals, r.err
 }
 
-// enter inserts one row, and returns the error with which the moved table would reject
-// it. If the table rejects the change of its columns, enter returns the error of the
-// change for each row, except for rows that try the present types, because these do not
-// need the change. It reads an inserted row back, because the column may have rounded its
-// key.
+// enter inserts one row, and returns the error with which the moved table would reject it.
+// If the table rejects the change of its columns by the plan, this is the error of the
+// change. A row that tries the present types (AsIs) does not need the change, so enter
+// returns nil for it. It reads an inserted row back, because the column may have rounded
+// its key.
 func (r *trial) enter(ctx context.Context, c *tableCopy, row engine.Row) error {
 	switch {
 	case c.changeErr != nil && row.AsIs:
@@ -54,13 +56,15 @@ func (r *trial) enter(ctx context.Context, c *tableCopy, row engine.Row) error {
 	return r.readBack(ctx, c, row)
 }
 
-// mayRound reports whether the column may accept a key and lose digits of it, as a float
-// does. Integer columns reject such a key.
+// mayRound reports whether the column of key k may accept a key and lose digits of it, as
+// a float does. Integer columns reject a key that they cannot hold.
 func (c *tableCopy) mayRound(k plan.Column) bool {
 	return c.Column(k.Name).Definition.Integer().Base == ""
 }
 
-// replace inserts rows. A row replaces an earlier row with the same key.
+// replace inserts rows into the copy. It uses REPLACE, because the copy may contain a row
+// of an earlier try with the same key. It gives values to all columns except generated
+// columns.
 func (r *trial) replace(ctx context.Context, c *tableCopy, rows ...engine.Row) error {
 	var names []string
 	values := make([][]string, len(rows))
@@ -77,17 +81,21 @@ func (r *trial) replace(ctx context.Context, c *tableCopy, rows ...engine.Row) e
 	return r.exec(ctx, "REPLACE INTO "+mycatalog.QuoteTable(c.name)+" ("+strings.Join(names, ", ")+") VALUES "+list)
 }
 
-// value returns the SQL of a value for the column: its key in the row, or a value that
-// does not matter.
+// value returns the SQL of a value for the column. This is the key that the row has for
+// the column, or the value of fill if the row has no key for it. A column for keys then
+// gets NULL, if it can.
 func (c *tableCopy) value(column *mycatalog.Column, row engine.Row) string {
 	k := c.key(column)
-	if k == nil || row.Keys[k.Name] == 0 || row.AsIs && column.Definition.Integer().Base == "" { // a date does not accept a small key
+	isSmall := row.AsIs // rows for the present types have small keys
+	// A column that is not an integer, such as a date, may not accept a small key.
+	if k == nil || row.Keys[k.Name] == 0 || isSmall && column.Definition.Integer().Base == "" {
 		return fill(column, k != nil || row.Fill > 0)
 	}
 	return row.Keys[k.Name].String()
 }
 
-// readBack returns an error if a key in the copy has lost digits.
+// readBack returns an error if a column of the copy has lost digits of its key in the row,
+// for example if a double holds 9007199254740992 in place of 9007199254740993.
 func (r *trial) readBack(ctx context.Context, c *tableCopy, row engine.Row) error {
 	name := mycatalog.QuoteTable(c.name)
 	for _, k := range c.keys {
@@ -95,6 +103,7 @@ func (r *trial) readBack(ctx context.Context, c *tableCopy, row engine.Row) erro
 		if key == 0 || row.AsIs || !c.mayRound(k) {
 			continue
 		}
+		// With a float, = finds the row although its key is rounded, because it compares floats.
 		query := "SELECT MAX(CAST(" + mycatalog.Quote(k.Name) + " AS DECIMAL(40))) FROM " + name + " WHERE " + mycatalog.Quote(k.Name) + " = " + key.String()
 		if err := r.conn.QueryRowContext(context.WithoutCancel(ctx), query).Scan(&read); err == nil && read != key.String() {
 			return errors.New("it reads back as " + read)
@@ -110,10 +119,11 @@ var (
 	uuidColumn = regexp.MustCompile("^`(?:[^`]|``)+` uuid")
 )
 
-// fill returns an expression for the value of a column that is not tried. It is NULL if
-// null is true and the column is not part of the primary key, or else its default or a
-// value that most types accept. A default that takes a value from a sequence is not used,
-// because the trial must not advance the sequence.
+// fill returns an SQL expression for the value of a column in which the row tries no key.
+// If null is true and the column is not part of the primary key, it is NULL. Otherwise it
+// is the default of the column or, if there is none, a value that most types accept. A
+// default that takes a value from a sequence is not used, because the trial must not
+// advance the sequence.
 func fill(column *mycatalog.Column, null bool) string {
 	switch d := column.Definition; {
 	case null && !column.Primary:

@@ -15,48 +15,62 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A view is a view of the database. Text is its query in the catalog.
+// A view is a view of the database. Text is its query, as the catalog has it.
 type view struct {
 	plan.TableName
 
 	Text string
 }
 
-// viewQueriesSQL returns the views of databases, with their queries.
+// viewQueriesSQL returns the views of the databases %s, with their queries.
 const viewQueriesSQL = "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA IN (%s) ORDER BY 1, 2"
 
 var (
-	// callsFunction matches a call of a function that the application has created,
-	// because it may do more than read, and calls of built-in functions that change
-	// something or wait.
+	// callsFunction matches the call of a function that the application has created, which
+	// the server writes as `shop`.`f`( in a view, because it may do more than read. It also
+	// matches calls of built-in functions that change something or wait.
 	callsFunction = regexp.MustCompile("(?i)`\\(|\\b(?:nextval|setval|get_lock|release_lock|sleep|benchmark)\\(")
 
-	// readsTable matches a table or view with its schema after FROM or JOIN.
+	// readsTable matches a table or view with its schema after FROM or JOIN, for example
+	// from `shop`.`orders`.
 	readsTable = regexp.MustCompile("(?i)\\b(?:from|join) *\\(*`(?:[^`]|``)+`\\.`(?:[^`]|``)+`")
 )
 
-// A viewTrial reads the views of a trial. Its maps have the names of tables and views,
-// also called relations, in the form that fullName returns.
+// A viewTrial reads the views over the copies of a trial. A relation is a table or a view.
+// The keys of its maps are the names of relations in the form that fullName returns, for
+// example `shop`.`orders`.
 type viewTrial struct {
 	*trial
-	server  mycatalog.Server
-	tables  map[string]plan.TableName // the table of the trial that a relation is or reads
-	copies  map[string]string         // the copy of a relation
-	results map[string]engine.Shown   // the results of views
+	server mycatalog.Server
+
+	// tables has the tables of the trial, and the views that read such a table. The value is
+	// the table or, for a view, the first by name of the tables that it reads.
+	tables map[string]plan.TableName
+
+	// copies has the full names of the copies. A relation without a copy is not in it.
+	copies map[string]string
+
+	// results has the views that read a table of the trial, with the result of reading them.
+	results map[string]engine.Shown
 }
 
-// Views implements [engine.Copies]. It ignores asIs, because each table has only one
-// copy. A view cannot read a temporary table. Therefore Views runs the query of the view
-// with the names of the copies in place of the names of the tables, which the servers
-// write in a uniform way. It stores the result in a table, which is then the copy of the
-// view, because a key that the view cuts is an error there. When a client reads the
-// result, the server only warns.
+// Views implements [engine.Copies]. It inserts rows with the key into the copies of the
+// tables, runs the queries of the views on these copies, and returns the results.
+//
+// A view cannot read a temporary table. Therefore Views runs the text of the view's query,
+// in which the names of the copies replace the names of the tables. This is possible
+// because the servers write these names in a uniform way. It stores the result in a new
+// table, because a key that the view cuts is an error then, whereas the server only warns
+// when a client reads it. This table is the copy of the view, for views that read the
+// view.
+//
+// Views ignores its parameter asIs, because each table has only one copy.
 func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (shown []engine.Shown, err error) {
 	server, err := mycatalog.Open(context.WithoutCancel(ctx), r.conn)
 	if err != nil {
 		return nil, err
 	}
-	views, err := rows.Read[view](context.WithoutCancel(ctx), r.conn, fmt.Sprintf(viewQueriesSQL, r.schemas()))
+	views, err := readRows[view](ctx, r, fmt.Sprintf(viewQueriesSQL, r.schemas()))
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +82,8 @@ func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (shown []engine
 			r.fillCopy(ctx, c, key)
 		}
 	}
-	// A view over views becomes readable when copies of these exist.
+	// A view over views can be read only when the copies of these exist, so repeat the loop
+	// while a view has got a copy.
 	for again := true; again && r.err == nil; {
 		again = false
 		for _, v := range views {
@@ -83,34 +98,39 @@ func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (shown []engine
 	return shown, r.err
 }
 
-// fillCopy replaces the rows of the copy by one row for each of the [engine.Fills], which
-// fill the columns without keys with values, or with NULL. All key columns of a row have
-// the same key, so that views that join tables find rows. The rows have different keys,
-// because otherwise one would replace the other. If the copy rejects a row, the view shows
-// fewer rows, which the trial notes.
+// fillCopy replaces the rows of the copy by one row for each of the [engine.Fills]. The
+// first row has values in the columns without keys, and the second NULL. All key columns
+// of a row have the same key, so that views that join tables find rows. The rows have
+// different keys, because otherwise the second would replace the first. If the copy
+// rejects a row, the view shows fewer rows, which the trial notes.
 func (r *trial) fillCopy(ctx context.Context, c *tableCopy, key types.ID) {
 	_ = r.exec(ctx, "DELETE FROM "+mycatalog.QuoteTable(c.name))
 	for fill := range engine.Fills {
-		_ = r.replace(ctx, c, engine.Row{Fill: fill, Keys: engine.Same(plan.Table{Columns: c.keys}, key+types.ID(fill))}) // without a row, the view shows none, which the trial notes
+		keys := engine.Same(plan.Table{Columns: c.keys}, key+types.ID(fill))
+		_ = r.replace(ctx, c, engine.Row{Fill: fill, Keys: keys}) // an error only means fewer rows
 	}
 }
 
-// fullName returns a name in the form in which queries contain it.
+// fullName returns a name in the form in which the queries of views contain it, which has
+// the schema even if it is the current database, for example `shop`.`orders`.
 func (g *viewTrial) fullName(t plan.TableName) string {
 	return mycatalog.QuoteTable(plan.TableName{Schema: cmp.Or(t.Schema, g.server.Database), Name: t.Name})
 }
 
-// show reads a view, if copies of all tables and views exist that it reads, and stores
-// the result. It reports whether a further call for other views may have another result.
+// show reads a view over the copies and stores the result in g.results, if the view reads
+// a table of the trial. If a table or view that it reads has no copy yet, the result is
+// empty. again reports whether show has learned something by which a further call, also
+// for another view, may succeed.
 func (g *viewTrial) show(ctx context.Context, v view) (again bool) {
 	name, query := g.fullName(v.TableName), v.Text
-	if g.copies[name] != "" || g.results[name].Err != nil { // an earlier call has read it
+	if g.copies[name] != "" || g.results[name].Err != nil { // an earlier call has read it, or has failed
 		return false
 	}
+	// query gets the names of the copies.
 	for relation, copyName := range g.copies {
 		query = strings.ReplaceAll(query, relation, copyName)
 	}
-	// tables are the tables of the trial that the view reads.
+	// The tables of the trial that the view reads, directly or through other views.
 	var tables []plan.TableName
 	for relation, table := range g.tables {
 		if strings.Contains(v.Text, relation) {
@@ -121,6 +141,7 @@ func (g *viewTrial) show(ctx context.Context, v view) (again bool) {
 		return false
 	}
 	again = g.tables[name].Name == "" // a view over this one is now known to read a table
+	// The first by name, because the order of the map is random.
 	g.tables[name] = slices.MinFunc(tables, plan.TableName.Compare)
 	result := engine.Shown{Table: g.tables[name], View: g.server.Normalize(v.TableName)}
 	// The query must call no function that may change something or wait, and must read no
@@ -137,18 +158,24 @@ func (g *viewTrial) show(ctx context.Context, v view) (again bool) {
 	return again
 }
 
-// isOriginal reports whether a match of readsTable is an original table or view, and not
-// a copy.
+// isOriginal reports whether a match of readsTable is an original table or view, and not a
+// copy, whose name begins with copyPrefix.
 func isOriginal(read string) bool { return !strings.Contains(read, ".`"+copyPrefix) }
 
-// dropAndRestore returns the statement that drops an object and the statement that
-// creates it again, in words that end a fix.
+// dropAndRestore returns the end of a fix for an object that has to be dropped. kind is
+// VIEW or TRIGGER. The end has the statement that drops the object and the statement that
+// creates it again, for example
+//
+//	: DROP VIEW `v`; it was made by: CREATE VIEW `v` AS select 1
+//
+// If the server does not show how the object was created, it has only the first statement.
 func (r *trial) dropAndRestore(ctx context.Context, kind string, name plan.TableName) string {
 	object := kind + " " + mycatalog.QuoteTable(name)
 	names, shown, err := rows.Texts(context.WithoutCancel(ctx), r.conn, "SHOW CREATE "+object)
 	if err != nil || len(shown) == 0 {
 		return ": DROP " + object
 	}
+	// SHOW CREATE returns the text of a view and of a trigger in different columns.
 	text := slices.IndexFunc(names, func(name string) bool { return name == "Create View" || name == "SQL Original Statement" })
 	return ": DROP " + object + "; it was made by: " + shown[0][text].String
 }

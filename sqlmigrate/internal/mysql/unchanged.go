@@ -9,17 +9,19 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// MODIFY and ADD CONSTRAINT contain whole definitions from the time of the inspection. If
-// the schema has changed since, or if a file runs in another database, they would
-// silently restore the old definitions. The statements in this file make a phase fail
-// before that. They do not fail for parts of the phase that have already been done.
+// The statements MODIFY and ADD CONSTRAINT of a phase contain whole definitions from the
+// time of the inspection. If the schema has changed since, or if a migration file runs in
+// another database, they would silently restore the old definitions. The statements in
+// this file make a phase fail before that. They do not fail for parts of the phase that
+// have already been done.
 
-// unchangedConditions holds, for each table, the conditions that all hold if nobody has
+// unchangedConditions maps each table to SQL conditions, which all hold if nobody has
 // changed the table.
 type unchangedConditions map[plan.TableName][]string
 
 // rejections returns a statement for each table, which fails unless all conditions of the
-// table hold.
+// table hold. The text also mentions a missing right, because MariaDB hides foreign keys
+// from an account without it, so that an unchanged table looks changed.
 func (u unchangedConditions) rejections() []plan.Statement {
 	tables := slices.SortedFunc(maps.Keys(u), plan.TableName.Compare)
 	statements := make([]plan.Statement, len(tables))
@@ -30,9 +32,10 @@ func (u unchangedConditions) rejections() []plan.Statement {
 	return statements
 }
 
-// unchangedFor returns statements that fail if a table of phase detach or widen has changed
-// since the inspection. If down is true, they are for the way back, and expect the tables
-// as the phase has left them.
+// unchangedFor returns statements that fail if a table of phase detach or widen has
+// changed since the inspection. If down is false, they run before the phase, and expect
+// the tables as they were inspected. If down is true, they run before the way back, and
+// expect the tables as the phase has left them.
 func unchangedFor(g *graph, phase plan.PhaseName, down bool) []plan.Statement {
 	u := unchangedConditions{}
 	if phase == plan.Detach {
@@ -50,18 +53,21 @@ func unchangedFor(g *graph, phase plan.PhaseName, down bool) []plan.Statement {
 	return u.rejections()
 }
 
-// widenedOrUnchanged returns a condition that the columns of a table have their new types
-// already or, together with the indexes that phase widen creates again, are as they were
-// inspected. On the way back, the condition is that the columns have their original types
-// already, or are as they were inspected except for the type.
+// widenedOrUnchanged returns a condition on columns of one table. It holds if the columns
+// have their new types already, because phase widen has then changed the table, or if the
+// columns, and the indexes that the phase creates again, are as they were inspected. On
+// the way back, it holds if the columns have their original types already, or if they are
+// as they were inspected except for the type.
 func widenedOrUnchanged(g *graph, columns []*column, down bool) string {
+	// done returns the type that a column has when this direction is complete.
 	t, done := columns[0].Table, (*column).to
 	if down {
 		done = (*column).from
 	}
 	var conditions []string
 	for _, c := range columns {
-		// The type has changed on the way back, so only the number of checks is compared.
+		// On the way back the type has changed, and with it the texts of the checks, so only
+		// their number is compared.
 		conditions = append(conditions, columnUnchanged(c, c.Definition.Auto(), c.Preset)+c.AndChecks(!down))
 	}
 	if !down {
@@ -72,26 +78,28 @@ func widenedOrUnchanged(g *graph, columns []*column, down bool) string {
 	return "((" + columnsAre(columns, done) + ")\nOR " + strings.Join(conditions, "\nAND ") + ")"
 }
 
-// unassignedOrUnchanged returns a condition that phase detach has already removed the
-// AUTO_INCREMENT or the default of the column, or that the column is as it was inspected.
-// On the way back, the condition is that the column has the AUTO_INCREMENT or the default
-// again, or is as phase detach leaves it.
+// unassignedOrUnchanged returns a condition on a column that the database assigns. It
+// holds if phase detach has already removed the AUTO_INCREMENT or the default of the
+// column, or if the column is as it was inspected. On the way back, it holds if the column
+// has the AUTO_INCREMENT or the default again, or if it is as phase detach leaves it.
 func unassignedOrUnchanged(c *column, down bool) string {
 	whenAssigned, whenUnassigned := assignmentQueries(c)
 	auto, preset, done := c.Definition.Auto(), c.Preset, whenUnassigned
 	if down {
-		if !auto {
+		if !auto { // phase detach has removed the default
 			preset = "NULL"
 		}
 		auto, done = false, whenAssigned
 	}
-	// Phase widen may have changed the type, so only the number of checks is compared.
+	// Phase widen may have changed the type, and with it the texts of the checks, so only
+	// their number is compared.
 	return "((" + done + ")\nOR " + columnUnchanged(c, auto, preset) + c.AndChecks(false) + ")"
 }
 
 // columnUnchanged returns a condition that the column is as it was inspected, except that
-// it may have the old or the new type. auto is whether it must have AUTO_INCREMENT, and
-// preset is the default that it must have.
+// it may have the type before or after phase widen. If auto is true, it must have
+// AUTO_INCREMENT, and otherwise it must not. preset is the default that it must have, in
+// the form of [mycatalog.Column.Preset].
 func columnUnchanged(c *column, auto bool, preset string) string {
 	extra := "EXTRA NOT LIKE '%auto_increment%'"
 	if auto {

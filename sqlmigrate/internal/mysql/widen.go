@@ -8,11 +8,13 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// widenNote is the note of a plan that drops foreign keys.
+// widenNote is the note for the users of a plan that drops foreign keys.
 const widenNote = "MySQL and MariaDB cannot change the type of a column that has a foreign key. Phase widen drops foreign keys at its beginning and adds them back at its end: nothing checks rows that are written in between, and the children of a deleted row stay. If a row then breaks a foreign key, that is added back all the same, and the phase ends with an error that has the query for such rows: fix them, and run the same again."
 
-// widenPhase returns the phase that widens columns. It drops their foreign keys first,
-// because no server changes the type of a column that has a foreign key, even with
+// widenPhase returns the phase that changes the types of narrow columns to bigint, or to
+// bigint unsigned. Its steps drop the foreign keys of the columns, change the types, add
+// the foreign keys back, and look for rows that violate them. The foreign keys have to be
+// dropped because no server changes the type of a column that has a foreign key, even with
 // foreign_key_checks = 0.
 func widenPhase(g *graph) plan.Phase {
 	phase := plan.Phase{Name: plan.Widen}
@@ -21,7 +23,9 @@ func widenPhase(g *graph) plan.Phase {
 	}
 	for _, columns := range byTable(g.columnsToWiden()) {
 		phase.Steps = append(phase.Steps, widenStep(g, columns))
-		phase.Check = append(phase.Check, fitOldTypes(columns, !g.parks)...) // with phase park, the counters are still parked when the checks run; rejectChanged checks them later
+		// With phase park, the counters are still parked when these checks of the way back run,
+		// so rejectChanged checks them when the way back of phase widen begins.
+		phase.Check = append(phase.Check, fitOldTypes(columns, !g.parks)...)
 	}
 	for _, keys := range g.dropped {
 		phase.Steps = append(phase.Steps, addStep(g, keys))
@@ -29,7 +33,8 @@ func widenPhase(g *graph) plan.Phase {
 	for _, keys := range g.dropped {
 		phase.Steps = append(phase.Steps, verifyStep(g, keys))
 	}
-	// On the way back, the first step is the last, after which all foreign keys are back.
+	// On the way back, the first step runs last. It ends with the search for rows that
+	// violate foreign keys, because all foreign keys exist again then.
 	if len(g.dropped) > 0 {
 		first := &phase.Steps[0]
 		first.Down = append(first.Down, verifyRows(g, g.allDropped())...)
@@ -37,7 +42,8 @@ func widenPhase(g *graph) plan.Phase {
 	return phase
 }
 
-// dropStep returns the step that drops the foreign keys of a table.
+// dropStep returns the step that drops the foreign keys of a table. Its way back adds them
+// again, with the indexes that the server has created for them.
 func dropStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	t := g.Tables[keys[0].Child]
 	return plan.Step{
@@ -49,8 +55,9 @@ func dropStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	}
 }
 
-// addStep returns the step that adds the foreign keys back without checking the rows.
-// That takes a moment; with a check, the server would copy the table.
+// addStep returns the step that adds the foreign keys of a table back without checking the
+// rows. That takes a moment, whereas the server would copy the table to check them. Its
+// way back drops them again.
 func addStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	t := g.Tables[keys[0].Child]
 	return plan.Step{
@@ -64,10 +71,12 @@ func addStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 
 // dropForeignKeys returns a statement that drops these foreign keys of a table together,
 // so that either all of them exist or none. The statement is skipped if none of them
-// exists, or if their columns already have the types that typeOf returns. It is always
-// skipped if the plan changes no type of their columns. Such foreign keys are in the plan
-// only because an unfinished run has dropped them, so the plan adds them back and never
-// drops them.
+// exists, or if their columns already have the types that typeOf returns, because the work
+// for which they are dropped is done then.
+//
+// It is always skipped if the plan changes no type of their columns. Such foreign keys are
+// in the plan only because an unfinished run has dropped them, so the plan adds them back
+// and never drops them.
 func dropForeignKeys(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey, typeOf func(*column) mycatalog.Integer) plan.Statement {
 	var columns []*column
 	for _, f := range keys {
@@ -87,18 +96,21 @@ func addForeignKeys(t *mycatalog.Table, keys []mycatalog.ForeignKey) plan.Statem
 	return plan.Statement{SQL: alter(t, addClauses(keys)), Unless: mycatalog.HasAll(t.TableName, mycatalog.ForeignKind, foreignNames(keys)...)}
 }
 
-// addClauses returns the changes of an ALTER TABLE that add the foreign keys.
+// addClauses returns the part of an ALTER TABLE that adds the foreign keys, for example
+// ADD CONSTRAINT `fk_user` FOREIGN KEY (`user_id`) REFERENCES `users` (`id`).
 func addClauses(keys []mycatalog.ForeignKey) string {
 	return mycatalog.Join(keys, ", ", func(f mycatalog.ForeignKey) string { return "ADD " + f.Text })
 }
 
-// addBeforeIndexes returns the statements that add the foreign keys back when the phase
-// is taken back. The server would then replace the indexes that it has created for these
-// foreign keys, see (*graph).indexesToRebuild. In case widenStep has not created these
-// indexes explicitly, because the phase has stopped before it, the first statement
-// creates them together with the foreign keys. If somebody has changed the indexes since
-// the inspection, the first statement is skipped, and the second only adds the foreign
-// keys.
+// addBeforeIndexes returns the statements that add the foreign keys of a table back when
+// the phase is taken back. The server must then keep the indexes that it had created for
+// these foreign keys, see (*graph).indexesToRebuild. It keeps them if widenStep has
+// created them explicitly. If the phase has stopped before widenStep, the server would
+// replace them. So the first statement creates the indexes and adds the foreign keys
+// together.
+//
+// The first statement is skipped if somebody has changed the indexes since the inspection.
+// The second statement then only adds the foreign keys.
 func addBeforeIndexes(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey) []plan.Statement {
 	add := addForeignKeys(t, keys)
 	indexes := g.indexesToRebuild(t)
@@ -113,9 +125,9 @@ func addBeforeIndexes(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey)
 	return withoutChecks(both, add)
 }
 
-// widenStep returns the step that changes the types of the columns, and creates the
-// indexes of (*graph).indexesToRebuild, in a single ALTER TABLE, so that the server
-// copies the table only once.
+// widenStep returns the step that changes the types of columns of one table. A single
+// ALTER TABLE changes all types and creates the indexes of (*graph).indexesToRebuild, so
+// that the server copies the table only once.
 func widenStep(g *graph, columns []*column) plan.Step {
 	var up, down []string
 	for _, c := range columns {
@@ -133,14 +145,17 @@ func widenStep(g *graph, columns []*column) plan.Step {
 	})
 }
 
-// recreateIndexes returns the changes of an ALTER TABLE that drop indexes and create them
-// again.
+// recreateIndexes returns the part of an ALTER TABLE that drops indexes and creates them
+// again. indexes are their definitions, for example KEY `ix_user` (`user_id`), which
+// becomes DROP KEY `ix_user`, ADD KEY `ix_user` (`user_id`).
 func recreateIndexes(indexes []string) string {
 	return mycatalog.Join(indexes, ", ", func(e string) string { return "DROP KEY " + mycatalog.Quote(indexName(e)) }) + ", ADD " + strings.Join(indexes, ", ADD ")
 }
 
-// fitOldTypes returns statements that fail if the old types are too narrow for the
-// present keys or, if counters is true, for the present counters.
+// fitOldTypes returns statements that fail if the old types of the columns are too narrow
+// for the values that they hold now. They run before phase widen is taken back. If
+// counters is true, they also fail if an AUTO_INCREMENT counter is too large for its old
+// type.
 func fitOldTypes(columns []*column, counters bool) []plan.Statement {
 	var statements []plan.Statement
 	for _, c := range columns {

@@ -9,8 +9,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// copy runs a step in batches, beginning at the stored position, and records the step as
-// done.
+// copy runs t, a Batches step, and records the step as done. It begins at the position that
+// the move has stored, so that a run that resumes the move does not repeat all batches.
 func (r *Run) copy(ctx context.Context, t task) error {
 	if err := r.copyAll(ctx, t); err != nil {
 		return err
@@ -18,8 +18,9 @@ func (r *Run) copy(ctx context.Context, t task) error {
 	return r.save(ctx, withStepDone(*r.move))
 }
 
-// copyAgain repeats all Batches steps, because rows of the copy differ from the table.
-// The statements write only the rows that differ.
+// copyAgain repeats all Batches steps of the move from their first row on, because a step of
+// stage constrain has found rows of the copy that differ from the table. The statements write
+// only the rows that differ.
 func (r *Run) copyAgain(ctx context.Context) error {
 	for _, t := range tasks(r.move) {
 		if t.Kind != plan.Batches {
@@ -30,23 +31,32 @@ func (r *Run) copyAgain(ctx context.Context) error {
 			return err
 		}
 	}
+	// The next step of the move is still the step of stage constrain, which has no position.
 	r.move.Position, r.move.Until, r.move.Copied = 0, 0, 0
 	return nil
 }
 
-// A copyPass is one pass over the rows of a step.
+// A copyPass is one pass over the rows of a Batches step, from the position of the move to the
+// end of the table.
 type copyPass struct {
 	*Run
 	task
-	pace    *pace
-	skipped []int64 // positions of the batches that skipped rows which another program had locked
+	pace *pace
+
+	// skipped are the positions at which batches began that skipped rows, because another
+	// program had locked them. copySkipped repeats these batches. If the run is interrupted
+	// before, stage constrain finds the rows if they differ, and copies again.
+	skipped []int64
 }
 
-// copyAll runs batches until all rows of a step are copied.
+// copyAll runs batches until all rows of a step are copied, beginning at the position of
+// r.move. After the last batch, it repeats the batches that had to skip locked rows.
 func (r *Run) copyAll(ctx context.Context, t task) error {
 	c := &copyPass{Run: r, task: t, pace: &pace{Config: &r.config, rows: r.config.Smallest}}
 	r.report.beginCopy(r.move)
-	r.lastCheck = time.Time{} // waitUntilAllowed checks the replicas at once, because it does not check them before other steps
+	// Make waitUntilAllowed check the replicas before the first batch. Its last check was
+	// perhaps before a step of another kind, for which it does not check them.
+	r.lastCheck = time.Time{}
 	for last := false; !last; {
 		from := r.move.Position
 		b, err := c.batch(ctx, *r.move, c.pace.rows)
@@ -61,9 +71,11 @@ func (r *Run) copyAll(ctx context.Context, t task) error {
 	return c.copySkipped(ctx)
 }
 
-// batch runs a batch of about rows rows, beginning at the position of next, and then
-// pauses. If another program is in the way, for example because it holds a lock, batch
-// tries again with fewer rows until the patience of the configuration is used up.
+// batch runs a batch of about rows rows, beginning at next.Position, and then pauses as the
+// pace demands. next is the move before the batch, and r.move afterwards the move that the
+// driver has recorded with the batch. If another program is in the way, for example because
+// it holds a lock, batch tries again with fewer rows until the patience of the configuration
+// is used up.
 func (c *copyPass) batch(ctx context.Context, next engine.Move, rows int) (engine.Batch, error) {
 	if err := c.waitUntilAllowed(ctx, c.task); err != nil {
 		return engine.Batch{}, err
@@ -91,8 +103,8 @@ func (c *copyPass) batch(ctx context.Context, next engine.Move, rows int) (engin
 	}
 }
 
-// copySkipped repeats the batches that skipped locked rows until all their rows are
-// copied.
+// copySkipped repeats the batches that skipped locked rows, in rounds, until no batch skips a
+// row. It returns an error if that takes longer than the patience of the configuration.
 func (c *copyPass) copySkipped(ctx context.Context) error {
 	for tries := (engine.Tries{Limit: c.config.Patience}); len(c.skipped) > 0; {
 		if !tries.Failed(0) {
@@ -103,7 +115,7 @@ func (c *copyPass) copySkipped(ctx context.Context) error {
 			return err
 		}
 		positions, end := c.skipped, c.move.Position
-		c.skipped = nil
+		c.skipped = nil // repeatBatch adds the positions that this round skips again
 		for _, from := range positions {
 			if err := c.repeatBatch(ctx, from, end); err != nil {
 				return err
@@ -113,9 +125,9 @@ func (c *copyPass) copySkipped(ctx context.Context) error {
 	return nil
 }
 
-// repeatBatch repeats a batch that skipped rows, which began at from, and sets the
-// position back to end. It asks for the largest number of rows, because the batch may
-// have been larger than the present size.
+// repeatBatch repeats the batch that began at position from, because it skipped rows, and then
+// sets the position of r.move back to end, the end of the pass. It asks for the largest number
+// of rows of the configuration, because the batch may have been larger than batches are now.
 func (c *copyPass) repeatBatch(ctx context.Context, from, end int64) error {
 	next := *c.move
 	next.Position = from
@@ -127,15 +139,17 @@ func (c *copyPass) repeatBatch(ctx context.Context, from, end int64) error {
 	return err
 }
 
-// A pace adapts the number of rows in a batch, and the pause after it.
+// A pace adapts the number of rows in a batch, and the pause after it, to the time that
+// batches take.
 type pace struct {
 	*Config
-	rows int
+	rows int // the number of rows of the next batch
 }
 
-// adapt adapts the number of rows to the time that the batch took, which is also how long
-// a program may have had to wait for a row of the batch. The number shrinks at once but
-// grows slowly, because the next rows may be on pages that are not in memory.
+// adapt sets the number of rows of the next batch, so that this takes about as long as
+// Config.Stall allows, from the time that batch b took. This time is also how long a program
+// may have had to wait for a row of the batch. The number shrinks at once but grows slowly,
+// because the next rows may be on pages that are not in memory.
 //
 // At full pace, the time of the commit does not count, because the commit of a smaller
 // batch is not faster. While the disk is busy, the batches would otherwise shrink to some
@@ -152,20 +166,20 @@ func (p *pace) adapt(b engine.Batch) {
 	}
 	p.rows = min(max(int(float64(p.rows)*max(factor, 0.25)+0.5), p.Smallest), p.Largest)
 	if factor > 1.05 && p.rows < p.Largest {
-		p.rows++ // a quarter of a small number may round to zero
+		p.rows++ // a quarter of a small number, such as 1, rounds to zero
 	}
 }
 
-// halve halves the size after a batch that did not get its locks in time.
+// halve halves the number of rows after a batch that did not get its locks in time.
 func (p *pace) halve() { p.rows = max(p.rows/2, p.Smallest) }
 
-// pauseAfter returns the pause after a batch. At the polite pace it is at least as long as
+// pauseAfter returns the pause after batch b. At the polite pace it is at least as long as
 // the batch, so that programs have the database to themselves for half of the time. A
-// commit that takes more than a fifth of the allowed stall shows that the disk is busy,
-// which slows all programs, so the pause is longer by twice the excess.
+// commit that takes more than a fifth of Config.Stall shows that the disk is busy, which
+// slows all programs, so the pause is longer by twice the excess.
 //
-// At full pace, only a commit that took longer than the allowed stall is followed by a
-// pause, because the commits of programs then wait for the disk as long.
+// At full pace, the copy pauses only after a commit that took longer than Config.Stall,
+// because the commits of programs then wait for the disk as long.
 func (p *pace) pauseAfter(b engine.Batch) time.Duration {
 	if p.Settings.Pace == plan.PaceFull {
 		return max(0, b.Commit-p.Stall)

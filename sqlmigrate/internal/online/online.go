@@ -13,11 +13,13 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// ErrNoMove is the error of operations that need a move that has begun.
+// ErrNoMove is the error of an operation on a move that has begun, such as Revert, if the
+// database has no record of such a move.
 var ErrNoMove = errors.New("sqlmigrate: no online move of these tables is under way")
 
-// Apply runs the stages up to config.Last. It begins the move if the database has none.
-// It returns without an error if the plan is empty.
+// Apply runs the remaining steps of the stages up to and including config.Last. It begins
+// the move if the database has no record of it. It does nothing if the plan has no stages,
+// because there is no column to widen.
 func (r *Run) Apply(ctx context.Context) error {
 	if len(r.move.Plan.Stages) == 0 {
 		return nil
@@ -26,14 +28,15 @@ func (r *Run) Apply(ctx context.Context) error {
 		if r.move.Back {
 			return errors.New("sqlmigrate: the move is being taken back: revert it to the end first")
 		}
-		return r.steps(ctx, stepsThrough(&r.move.Plan, r.config.Last))
+		return r.runUntil(ctx, stepsThrough(&r.move.Plan, r.config.Last))
 	})
 }
 
-// Finish runs the last stage, and then deletes the record of the move. It returns an
-// error unless all stages before the last are done.
+// Finish runs the last stage, which drops the old columns or tables, and then deletes the
+// record of the move. It returns an error unless all stages before the last are done.
 func (r *Run) Finish(ctx context.Context) error {
 	return r.open(ctx, false, func() error {
+		// Stage swap is the stage before the last.
 		if r.move.Back || r.move.Done < stepsThrough(&r.move.Plan, plan.StageSwap) {
 			stage, _ := At(r.move)
 			return fmt.Errorf("sqlmigrate: the move is in stage %s: want all stages before %s applied", stage, plan.StageFinish)
@@ -42,7 +45,8 @@ func (r *Run) Finish(ctx context.Context) error {
 	})
 }
 
-// Revert takes back the completed steps, and then deletes the record of the move.
+// Revert takes back the completed steps, and then deletes the record of the move. If an
+// earlier Revert was interrupted, it continues the way back.
 func (r *Run) Revert(ctx context.Context) error {
 	return r.open(ctx, false, func() error {
 		if !r.move.Back {
@@ -54,23 +58,24 @@ func (r *Run) Revert(ctx context.Context) error {
 	})
 }
 
-// toEnd runs the remaining steps and deletes the record of the move.
+// toEnd runs all remaining steps of the move in its present direction, and then deletes the
+// record of the move.
 func (r *Run) toEnd(ctx context.Context) error {
-	if err := r.steps(ctx, len(tasks(r.move))); err != nil {
+	if err := r.runUntil(ctx, len(tasks(r.move))); err != nil {
 		return err
 	}
 	return r.driver.CloseMove(ctx, r.conn, r.move)
 }
 
-// open acquires the exclusive right to run the move, reads its progress, and calls do. If
-// the move has not begun, open records it if begin is true, and otherwise returns
-// [ErrNoMove].
-func (r *Run) open(ctx context.Context, begin bool, do func() error) (err error) {
+// open acquires the exclusive right to run the move, reads the move with its progress into
+// r.move, calls do, and releases the right. If the database has no record of the move, open
+// creates the record if mayBegin is true, and otherwise returns [ErrNoMove].
+func (r *Run) open(ctx context.Context, mayBegin bool, do func() error) (err error) {
 	found, err := r.driver.LoadMove(ctx, r.conn, r.tables)
 	if err != nil {
 		return err
 	}
-	if found == nil && !begin {
+	if found == nil && !mayBegin {
 		return ErrNoMove
 	}
 	if found != nil {
@@ -81,7 +86,8 @@ func (r *Run) open(ctx context.Context, begin bool, do func() error) (err error)
 		return err
 	}
 	defer func() { err = release(err) }()
-	// Another process may have run the move before this process got the right to.
+	// Read the move again, because another process may have run it, even to its end, before
+	// this process got the right.
 	if r.move, err = r.driver.LoadMove(ctx, r.conn, r.move.Plan.Tables); err != nil {
 		return err
 	}
@@ -91,10 +97,14 @@ func (r *Run) open(ctx context.Context, begin bool, do func() error) (err error)
 	return do()
 }
 
-// beginRevert makes the move go backwards, from the stage of the next step on. First it
-// runs the Verify steps at the beginning of the way back. If such a step fails, the move
-// continues in its present direction. The last stage has no way back, so beginRevert
-// fails if a step of it is done, and otherwise begins with the stage before it.
+// beginRevert turns the move around, so that its next steps are the first steps of the way
+// back. The way back begins with the stage of the next step forwards, because some steps of
+// this stage may be done, and then takes back the stages before it. The last stage cannot be
+// taken back. So if a step of the last stage is done, beginRevert returns an error, and
+// otherwise the way back begins with the stage before the last.
+//
+// The way back may begin with Verify steps, which check that it is possible. beginRevert runs
+// these first. If one fails, the move stays as it is, so that Apply or Finish can continue it.
 func (r *Run) beginRevert(ctx context.Context) error {
 	back := *r.move
 	all := tasks(&back)
@@ -113,7 +123,8 @@ func (r *Run) beginRevert(ctx context.Context) error {
 		if t.Kind != plan.Verify {
 			break
 		}
-		// The check records r.move, which still goes forwards.
+		// runStep records the move that it gets. r.move still goes forwards, so this record
+		// changes nothing.
 		if err := r.runStep(ctx, t, r.move, r.config.Settings); err != nil {
 			return fmt.Errorf("sqlmigrate: %s: %w (nothing has been taken back)", t.Text, err)
 		}

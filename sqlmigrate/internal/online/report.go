@@ -12,26 +12,27 @@ import (
 type reporter struct {
 	callback func(plan.OnlineProgress)
 	begun    time.Time
-	now      plan.OnlineProgress
-	all      []task // the steps of the move in its direction
-	end      int    // the number of steps after which this call ends
+	now      plan.OnlineProgress // the progress that send passes to callback
+	all      []task              // the steps of the move in its direction
+	end      int                 // the number of steps after which this call ends
 
-	spent, planned time.Duration // the time of the steps that this call completed, and their planned time
+	spent, planned time.Duration // the time that the steps took which this call completed, and the plan's estimate for them
 	stepBegun      time.Time     // when the present step began
 
-	copyBegun  time.Time // when the present copy began, and how many rows had been copied then
-	copiedThen int64
+	copyBegun  time.Time // when this call began the present copy
+	copiedThen int64     // how many rows had been copied by then
 	last       time.Time // when the copy was last reported
 }
 
-// begin sets all steps of the move in its direction, of which the run does those from
-// m.Done to end.
+// begin prepares for the steps that the run is about to do. all are the steps of the move in
+// its present direction. The run does the steps from index m.Done to end, without end.
 func (r *reporter) begin(m *engine.Move, all []task, end int) {
 	r.all, r.end, r.stepBegun = all, end, time.Time{}
 	r.now.Done, r.now.Of = m.Done, end
 }
 
-// step reports t, which is about to begin. done is the number of completed steps.
+// step reports that step t is about to begin, and counts the time of the step before it. done
+// is the number of completed steps.
 func (r *reporter) step(m *engine.Move, t task, done int) {
 	r.addTime(done)
 	r.now = plan.OnlineProgress{
@@ -41,8 +42,9 @@ func (r *reporter) step(m *engine.Move, t task, done int) {
 	r.send()
 }
 
-// addTime adds the time of the step that has just ended, which is the last of the done
-// steps, to the totals. It adds nothing before the first step of this call.
+// addTime adds the time of the step that has just ended to the totals, and sets the beginning
+// of the next step. done is the number of completed steps, so the step that has ended has
+// index done-1. addTime adds nothing before the first step of this call.
 func (r *reporter) addTime(done int) {
 	if !r.stepBegun.IsZero() && done > 0 {
 		r.spent += time.Since(r.stepBegun)
@@ -51,8 +53,9 @@ func (r *reporter) addTime(done int) {
 	r.stepBegun = time.Now()
 }
 
-// estimate computes the remaining time. If the completed steps took longer or shorter
-// than planned, it corrects the plan's estimates by the same factor.
+// estimate computes the remaining time, and the number of rows of the present step. If the
+// completed steps took longer or shorter than planned, it corrects the plan's estimates for
+// the remaining steps by the same factor.
 func (r *reporter) estimate(m *engine.Move) {
 	factor := 1.0
 	if r.planned > time.Second { // shorter steps say little about the speed of the server
@@ -66,8 +69,9 @@ func (r *reporter) beginCopy(m *engine.Move) {
 	r.copyBegun, r.copiedThen, r.last = time.Now(), m.Copied, time.Now()
 }
 
-// copied reports the copy after a batch, but at most once a second. batch is the number
-// of rows of the next batch. It also measures the rate of the copy.
+// copied reports the progress of the copy after a batch, but at most once a second. batch is
+// the number of rows of the next batch. It also sets m.Rate to the rate of the copy in this
+// call, which the next batch records with the move.
 func (r *reporter) copied(m *engine.Move, batch int) {
 	if time.Since(r.last) < time.Second {
 		return
@@ -79,20 +83,21 @@ func (r *reporter) copied(m *engine.Move, batch int) {
 	r.send()
 }
 
-// waiting reports that the run waits, and for what.
-func (r *reporter) waiting(what string) {
-	r.now.Waiting = what
+// waiting reports that the run waits for an event, for example for "a lock, after 2 tries: "
+// and a description of the session that holds it.
+func (r *reporter) waiting(event string) {
+	r.now.Waiting = event
 	r.send()
 	r.now.Waiting = ""
 }
 
-// finished reports that all steps up to end are done.
+// finished reports that end steps are done, which is the end of this call.
 func (r *reporter) finished(end int) {
 	r.now = plan.OnlineProgress{Done: end, Of: end}
 	r.send()
 }
 
-// send calls the progress function of the caller.
+// send passes r.now to the progress function of the caller.
 func (r *reporter) send() {
 	r.now.Elapsed = time.Since(r.begun)
 	r.callback(r.now)

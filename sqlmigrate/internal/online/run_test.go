@@ -282,12 +282,12 @@ func TestTries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		f.busy = 5
+		f.busy = 9
 		if err := f.run(online.Defaults()).Apply(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		// The lock timeout is 200 ms. The sixth try gets the lock.
-		for i, want := range []time.Duration{50, 100, 150, 200, 200, 200} {
+		// The lock timeout is 200 ms. The tenth try gets the lock.
+		for i, want := range []time.Duration{25, 50, 75, 100, 125, 150, 175, 200, 200, 200} {
 			if f.waits[i] != want*time.Millisecond {
 				t.Errorf("tries wait for %v", f.waits)
 				break

@@ -11,12 +11,14 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// askInterval is how often a run reads the lag of the replicas, and its steering, which
-// are the wishes of an operator that the journal stores.
+// askInterval is how often a run reads the lag of the replicas and its steering. The steering
+// holds the requests of an operator, for example to pause. It is stored with the move in the
+// database.
 const askInterval = time.Second
 
-// waitUntilAllowed waits until reasonToWait finds no reason to wait before t. It checks
-// this at most once in each askInterval.
+// waitUntilAllowed waits while there is a reason to wait before t, such as a request of an
+// operator, or a replica that is behind. If it has found no reason within the last
+// askInterval, it does not check again, because it is called before each batch.
 func (r *Run) waitUntilAllowed(ctx context.Context, t task) error {
 	for time.Since(r.lastCheck) >= askInterval {
 		reason, err := r.reasonToWait(ctx, t)
@@ -35,40 +37,40 @@ func (r *Run) waitUntilAllowed(ctx context.Context, t task) error {
 	return nil
 }
 
-// reasonToWait returns the condition that the run has to wait for before t, in words that
-// follow "waits for", or "" if it can go on. It reads the steering from the journal. If the
-// steering has a stall, which is how long a batch may take, or a pace, these replace the
-// values of the options. On the way back, only a pause makes the run wait.
+// reasonToWait returns the event for which the run has to wait before t, in words that follow
+// "waits for", or "" if it can go on. It reads the steering, the requests of an operator, from
+// the database. If the steering has a stall, which is how long a batch may take, or a pace,
+// these replace the values of the options. On the way back, only Paused makes the run wait.
 func (r *Run) reasonToWait(ctx context.Context, t task) (string, error) {
 	found, err := r.driver.LoadMove(ctx, r.conn, r.move.Plan.Tables)
 	if err != nil || found == nil {
 		return "", err // the step itself will report that the move is gone
 	}
-	s := found.Steering
-	r.config.Stall = cmp.Or(s.Stall, r.configured.Stall)
-	r.config.Settings.Pace = cmp.Or(s.Pace, r.configured.Settings.Pace)
+	steering := found.Steering
+	r.config.Stall = cmp.Or(steering.Stall, r.configured.Stall)
+	r.config.Settings.Pace = cmp.Or(steering.Pace, r.configured.Settings.Pace)
 	switch {
-	case s.Paused:
+	case steering.Paused:
 		return "the end of a pause", nil
 	case r.move.Back:
 		return "", nil
-	case s.HoldSwap && r.stage(t) == plan.StageSwap:
+	case steering.HoldSwap && r.stage(t) == plan.StageSwap:
 		return "permission to swap", nil
-	case !s.Between.Contains(time.Now()):
-		return "its hours, " + s.Between.String(), nil
-	case s.MaxRunning > 0:
+	case !steering.Between.Contains(time.Now()):
+		return "its hours, " + steering.Between.String(), nil
+	case steering.MaxRunning > 0:
 		running, err := r.driver.Running(ctx, r.conn)
-		if err != nil || running > s.MaxRunning {
-			return fmt.Sprintf("the server's load: %d statements are running, want %d at most", running, s.MaxRunning), err
+		if err != nil || running > steering.MaxRunning {
+			return fmt.Sprintf("the server's load: %d statements are running, want %d at most", running, steering.MaxRunning), err
 		}
 	}
 	return r.replicaToWaitFor(ctx, t)
 }
 
-// replicaToWaitFor returns the reason why a batch has to wait for a replica, or "". The
-// run waits for a replica that is too far behind, and for a replica that does not answer
-// any more. If a replica does not answer at the first check, it returns an error, because
-// the configuration may be wrong.
+// replicaToWaitFor returns a description of the replica for which a batch has to wait, or "".
+// Steps of other kinds do not wait. The run waits for a replica that is too far behind, and
+// for a replica that does not answer any more. If a replica does not answer at the first check
+// of the run, replicaToWaitFor returns an error, because its address may be wrong.
 func (r *Run) replicaToWaitFor(ctx context.Context, t task) (string, error) {
 	if t.Kind != plan.Batches || r.config.MaxLag == 0 {
 		return "", nil
@@ -81,7 +83,8 @@ func (r *Run) replicaToWaitFor(ctx context.Context, t task) (string, error) {
 	case err != nil:
 		return "", err
 	}
-	// A wait counts once in the move, although it is checked every second.
+	// Count the wait in the move, but only when it begins, because this function is called
+	// every second while it lasts.
 	wasBehind := r.replicaBehind
 	r.replicasAnswered, r.replicaBehind = true, err != nil || lag > r.config.MaxLag
 	if !r.replicaBehind {

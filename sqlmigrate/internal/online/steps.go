@@ -11,8 +11,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// steps runs the steps of the move until end steps are done.
-func (r *Run) steps(ctx context.Context, end int) error {
+// runUntil runs the next steps of the move, in its present direction, until end steps are
+// done. end also counts the steps that earlier runs have done. Before each step it waits as
+// long as an operator wishes, or a replica is behind.
+func (r *Run) runUntil(ctx context.Context, end int) error {
 	all := tasks(r.move)
 	r.report.begin(r.move, all, end)
 	for r.move.Done < end {
@@ -23,7 +25,7 @@ func (r *Run) steps(ctx context.Context, end int) error {
 			err = r.waitUntilAllowed(ctx, t)
 		}
 		if err == nil {
-			err = r.step(ctx, t)
+			err = r.runAndAdvance(ctx, t)
 		}
 		if err != nil {
 			return r.failure(t, engine.WithCause(ctx, err))
@@ -33,8 +35,8 @@ func (r *Run) steps(ctx context.Context, end int) error {
 	return nil
 }
 
-// step runs a step, and sets r.move to the move with the step done.
-func (r *Run) step(ctx context.Context, t task) error {
+// runAndAdvance runs t, the next step, and sets r.move to the move with the step done.
+func (r *Run) runAndAdvance(ctx context.Context, t task) error {
 	if t.Kind == plan.Batches {
 		return r.copy(ctx, t)
 	}
@@ -46,8 +48,10 @@ func (r *Run) step(ctx context.Context, t task) error {
 	return nil
 }
 
-// runStep runs a step, or only records it if its Unless query shows that it has been
-// done.
+// runStep makes one attempt to run a step, and records next, the move after the step. If the
+// step has an Unless query and this returns true, the step has been done already, for example
+// because an earlier run was interrupted before it recorded the step. Then runStep only
+// records next.
 func (r *Run) runStep(ctx context.Context, t task, next *engine.Move, s engine.Settings) error {
 	done := false
 	if t.Unless != "" {
@@ -63,13 +67,17 @@ func (r *Run) runStep(ctx context.Context, t task, next *engine.Move, s engine.S
 	return r.driver.RunStep(ctx, r.conn, t.OnlineStep, next, s)
 }
 
-// maxRepairs is how often rows that differ are copied again before the step fails. Rows
-// that still differ then have a cause that a copy does not remove.
+// maxRepairs limits how often the rows are copied again because some differ. If rows still
+// differ after that, the cause is one that a copy does not remove, and the step fails.
 const maxRepairs = 3
 
-// runWithRetries runs a step, and repeats it while it fails for lack of a lock. In stage
-// constrain, which compares the copy with the table, it copies rows that differ again
-// before it repeats the step, but not on the way back.
+// runWithRetries runs a step, and records next, the move with the step done. It tries the
+// step again, with pauses, while the step does not get a lock and the patience of the
+// configuration lasts.
+//
+// The steps of stage constrain compare the copy with the table. If rows differ there,
+// runWithRetries copies them again before it repeats the step. It does not do this on the way
+// back, which removes the copy.
 func (r *Run) runWithRetries(ctx context.Context, t task, next *engine.Move) error {
 	repaired := 0
 	for tries := (engine.Tries{Limit: r.config.Patience}); ; {
@@ -89,6 +97,7 @@ func (r *Run) runWithRetries(ctx context.Context, t task, next *engine.Move) err
 		if !again || !tries.Failed(0) {
 			return err
 		}
+		// The driver returns no holder if it does not know which session holds the lock.
 		r.report.waiting(strings.TrimSuffix(fmt.Sprintf("a lock, after %s: %s", engine.Count(tries.Count, "try"), holder), ": "))
 		if err := engine.Sleep(ctx, pause()); err != nil {
 			return err
@@ -96,30 +105,33 @@ func (r *Run) runWithRetries(ctx context.Context, t task, next *engine.Move) err
 	}
 }
 
-// fullWait is the number of the first try that waits for the whole lock timeout.
-const fullWait = 4
+// fullWait is the number of the first try of a step that waits for the whole lock timeout.
+const fullWait = 8
 
-// settingsOfTry returns the settings of the try after failed tries have failed. The first
-// tries wait for only a part of the lock timeout. If transactions are short, that is
-// sufficient, and programs that wait behind the step wait less.
+// settingsOfTry returns the settings of the next try of a step, where failed is the number of
+// tries that have failed. The first tries wait for only a part of the lock timeout, for
+// example 25, 50 and 75 ms of 200 ms. If transactions are short, that is sufficient, and
+// programs that wait behind the step wait less.
 func settingsOfTry(s engine.Settings, failed int) engine.Settings {
 	s.LockTimeout = max(time.Millisecond, s.LockTimeout*time.Duration(min(failed+1, fullWait))/fullWait)
 	return s
 }
 
-// failure returns the error for the user: where the move stopped, and how to continue.
+// failure returns the error for the user. It adds to err the stage, the table and the step t
+// at which the move stopped, and how the user can continue.
 func (r *Run) failure(t task, err error) error {
 	where := ""
 	if t.Table.Name != "" {
 		where = ", table " + t.Table.String()
 	}
+	// A Verify step has found wrong rows by its query, so show the query to the user.
 	if t.Kind == plan.Verify && errors.As(err, &engine.DifferError{}) {
 		err = fmt.Errorf("%w, by: %.500s", err, t.SQL[0])
 	}
-	what := "run the same again to resume, or revert"
+	advice := "run the same again to resume, or revert"
 	if r.move.Back {
-		what = "revert again to resume"
+		advice = "revert again to resume"
 	}
 	return fmt.Errorf("sqlmigrate: stage %s%s, %s: %w (%d steps are done; %s)",
-		r.stage(t), where, t.Text, err, r.move.Done, what)
+		r.stage(t), where, t.Text, err, r.move.Done, advice)
 }

@@ -10,10 +10,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// compare runs the step of compareStep. If the ranges are equal, no row differs. Otherwise
-// the first statement counts the rows that differ, which may be none, because
-// equalInRanges cannot compare very long rows. compare returns an error if ctx ends before
-// that statement begins.
+// compare runs a step of compareStep, which compares a table with its shadow, and returns an
+// [engine.DifferError] if rows differ. First it compares ranges of rows, which is fast. If all
+// ranges are equal, no row differs. Otherwise it runs the first statement of the step, which
+// counts the rows that differ. The count may be 0, because equalInRanges cannot compare very
+// long rows. compare returns an error if ctx ends before that statement begins.
 func compare(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) error {
 	equal := equalInRanges(ctx, conn, step)
 	if ctx.Err() != nil {
@@ -25,23 +26,27 @@ func compare(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) error {
 	return engine.RunLong(context.WithoutCancel(ctx), conn, step)
 }
 
-// equalInRanges compares a table with its shadow, some rows at a time. Each range begins
-// after the end of the previous one, so that together they contain all keys. For each
-// range, the server makes a text of the rows of either table in the order of their keys,
-// and compares the two texts. This takes less than half of the time of a join, which looks
-// up each row.
+// equalInRanges reports whether it has found a table and its shadow equal, by comparing some
+// rows at a time. For each range of keys, the server makes a text of the rows of either table,
+// and compares the two texts (rangeAsText). This takes less than half of the time of a join,
+// which looks up each row. Each range begins after the end of the previous range, the first
+// below all keys, and the last ends above all keys, so that together they contain all rows of
+// both tables.
 //
-// It returns false if a text differs, if the server has warned that it has cut a text, if a
-// query has failed, or if ctx has ended, after which it begins no query.
+// It returns false if two texts differ, and also if it cannot know, because the server has
+// warned that it has cut a text, a query has failed, or ctx has ended. It begins no query after
+// the end of ctx.
 func equalInRanges(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) bool {
 	rows := rowsOfRange(step)
 	running := context.WithoutCancel(ctx)
-	var warns bool // otherwise the server would not say that it has cut a text
+	var warns bool // whether the session keeps warnings, by which the server reports that it has cut a text
 	if err := conn.QueryRowContext(running, "SELECT @@SESSION.max_error_count > 0").Scan(&warns); err != nil || !warns {
 		return false
 	}
-	var after any = beforeAll
+	var after any = beforeAll // the key before the range
 	for ctx.Err() == nil {
+		// Find the last key of a range with this number of rows. If fewer rows are left, the
+		// query returns no row, and this is the last range.
 		var key int64
 		err := conn.QueryRowContext(running, step.SQL[2], after, rows-1).Scan(&key)
 		last := errors.Is(err, sql.ErrNoRows)
@@ -52,7 +57,8 @@ func equalInRanges(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) b
 		if last {
 			to = afterAll
 		}
-		var equal sql.NullBool // NULL if a text is longer than a packet of the server
+		// The result is NULL if a text is longer than a packet of the server.
+		var equal sql.NullBool
 		err = conn.QueryRowContext(running, step.SQL[1], after, to, after, to).Scan(&equal)
 		if err != nil || !equal.Bool || noWarnings(running, conn) != nil {
 			return false
@@ -66,16 +72,16 @@ func equalInRanges(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) b
 }
 
 // beforeAll and afterAll are below and above all integers of the databases. They are floats,
-// because no integer of Go is.
+// because no int64 is below the lowest bigint.
 const beforeAll, afterAll = -1e19, 1e20
 
 // maxRowsOfRange limits the rows of a range. More rows make the comparison no faster.
 const maxRowsOfRange = 1000
 
-// rowsOfRange returns the number of rows of a range. The text of rows of average length has
-// an eighth of the length at which the server cuts it, because the text has two digits for
-// each byte.
+// rowsOfRange returns the number of rows of a range in the comparison of step. If rows have the
+// average length, their text has at most an eighth of the length at which the server cuts it.
+// It has two digits for each byte of a row, so the bytes are a sixteenth of that length.
 func rowsOfRange(step *plan.OnlineStep) int64 {
-	length := max(1, step.Bytes/max(1, step.Rows)) // of a row
+	length := max(1, step.Bytes/max(1, step.Rows)) // of a row in bytes, on average
 	return min(max(1, mysql.LongestText/16/length), maxRowsOfRange)
 }

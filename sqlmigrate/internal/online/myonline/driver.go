@@ -36,7 +36,8 @@ type Driver struct{ engine.Journal }
 
 var _ engine.Online = Driver{}
 
-// Retry implements [engine.Online]. It reports whether a lock was not available in time.
+// Retry implements [engine.Online]. It reports whether err means that a lock was not available
+// in time, and describes the transaction that probably holds it.
 func (Driver) Retry(ctx context.Context, conn *sql.Conn, _ *plan.OnlineStep, err error) (bool, string) {
 	if !lockTimeout(err) {
 		return false, ""
@@ -44,16 +45,17 @@ func (Driver) Retry(ctx context.Context, conn *sql.Conn, _ *plan.OnlineStep, err
 	return true, holder(ctx, conn)
 }
 
-// holder describes the oldest transaction, which probably holds the lock. It returns ""
-// if the account may not see it.
+// holder describes the oldest open transaction of another connection, because it probably
+// holds the lock. It returns "" if there is none, or if the account may not see it. Other
+// errors do not matter either, because the text only helps an operator.
 func holder(ctx context.Context, conn *sql.Conn) (text string) {
 	_ = conn.QueryRowContext(ctx, "SELECT CONCAT('connection ', trx_mysql_thread_id, ' has a transaction since ', trx_started) "+
 		"FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id <> CONNECTION_ID() ORDER BY trx_started LIMIT 1").Scan(&text)
 	return text
 }
 
-// Running implements [engine.Online]. The status of the server counts the statements of
-// all accounts.
+// Running implements [engine.Online]. It counts the statements of all accounts, because
+// Threads_running, a figure in the status of the server, counts them.
 func (Driver) Running(ctx context.Context, conn *sql.Conn) (n int, err error) {
 	err = conn.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Threads_running'").Scan(new(string), &n)
 	if err != nil {
@@ -65,9 +67,10 @@ func (Driver) Running(ctx context.Context, conn *sql.Conn) (n int, err error) {
 // journal is the name of the table that stores the moves.
 const journal = mycatalog.OnlineTable
 
-// createJournal creates the journal. Its column open is true while a run is in progress,
-// and stays true if the run is interrupted. Its column beat is a timestamp that Lag
-// writes, to see when it arrives on the replicas.
+// createJournal creates the journal, which has a row for each move. Column open is true while
+// a run is in progress, and stays true if the run is interrupted. Column beat is a time that
+// Lag writes, to see when it arrives on the replicas. The columns other than id are the
+// fields of an [engine.Move].
 const createJournal = "CREATE TABLE IF NOT EXISTS " + journal + ` (
   id varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY, plan longtext NOT NULL, open boolean NOT NULL DEFAULT FALSE,
   back boolean NOT NULL DEFAULT FALSE, stage int NOT NULL DEFAULT 0, done int NOT NULL DEFAULT 0,
@@ -85,25 +88,26 @@ func New() Driver {
 	}}
 }
 
-// LoadMove implements [engine.Online]. The tables of a move have no schema, because they
-// are all in the current database.
+// LoadMove implements [engine.Online]. The journal stores the tables of a move without a
+// schema, because they are all in the current database. So LoadMove removes the schema from a
+// wanted table if it is the current database.
 func (d Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []plan.TableName) (*engine.Move, error) {
 	var server mycatalog.Server
-	var there bool
+	var exists bool
 	err := conn.QueryRowContext(ctx, "SELECT COALESCE(DATABASE(), ''), (SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?)", journal).
-		Scan(&server.Database, &there)
-	if err != nil || !there {
-		return nil, engine.JournalError("look for", journal, err)
+		Scan(&server.Database, &exists)
+	if err != nil || !exists {
+		return nil, engine.JournalError("look for", journal, err) // nil if only the journal does not exist
 	}
-	known := make([]plan.TableName, len(tables))
+	normalized := make([]plan.TableName, len(tables))
 	for i, t := range tables {
-		known[i] = server.Normalize(t)
+		normalized[i] = server.Normalize(t)
 	}
-	return d.Find(ctx, conn, journal, known)
+	return d.Find(ctx, conn, journal, normalized)
 }
 
-// CloseMove implements [engine.Online]. It also drops the journal if no other move is in
-// it.
+// CloseMove implements [engine.Online]. It also drops the journal if no other move is in it.
+// It ignores the end of ctx, because the work of the move is complete.
 func (d Driver) CloseMove(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
 	ctx = context.WithoutCancel(ctx)
 	if _, err := conn.ExecContext(ctx, "DELETE FROM "+journal+" WHERE id = ?", m.Plan.ID()); err != nil {
@@ -120,13 +124,16 @@ func (d Driver) CloseMove(ctx context.Context, conn *sql.Conn, m *engine.Move) e
 // lagTimeout limits the wait for the answer of a replica.
 const lagTimeout = 5 * time.Second
 
-// Lag implements [engine.Online]. A primary does not know how far its replicas are
-// behind. A replica reports NULL if replication has stopped, and 0 if its own source is
-// behind. Therefore each call reads which beat has arrived on each replica, and then
-// writes a new beat, which is the time of this process's clock.
+// Lag implements [engine.Online]. A primary does not know how far its replicas are behind, and
+// the replica's own figure is not sufficient, because it is NULL if replication has stopped,
+// and 0 if its source is a replica that is itself behind. Therefore Lag writes a beat, the time
+// of this process's clock, into the journal on the primary, and replication takes it to the
+// replicas. Each call first reads which beat has arrived on each replica, and then writes a new
+// beat. If the primary's last beat has not arrived on a replica, the lag of this replica is the
+// age of the beat that it has.
 //
-// If the last beat is old because no run wrote one, its age counts as the lag until the
-// next beat arrives.
+// A beat may be old because no run has written another for some time. Its age counts as the
+// lag until the next beat arrives.
 func (d Driver) Lag(ctx context.Context, conn *sql.Conn, m *engine.Move, replicas []*sql.DB) (lag time.Duration, err error) {
 	if len(replicas) == 0 {
 		return 0, nil
@@ -144,7 +151,7 @@ func (d Driver) Lag(ctx context.Context, conn *sql.Conn, m *engine.Move, replica
 		if err != nil {
 			return 0, engine.ReplicaError{Number: i + 1, Err: err}
 		}
-		// The last beat has not arrived, or not even the journal.
+		// The last beat has not arrived, or not even the journal, so that server is 0.
 		if arrived.at != primary.at || arrived.server == 0 {
 			lag = max(lag, now.Sub(time.Unix(0, arrived.at)))
 		}
@@ -153,18 +160,20 @@ func (d Driver) Lag(ctx context.Context, conn *sql.Conn, m *engine.Move, replica
 	return lag, err
 }
 
-// A beat is the last beat in a server's journal. server is the server's ID, or 0 if the
-// journal has no beat.
+// A beat is the time that Lag has last written into the journal, as a server has it. server is
+// the server_id of this server, or 0 if its journal has no beat. at is in nanoseconds since
+// 1970.
 type beat struct{ server, at int64 }
 
-// readBeat returns the beat of the move in the journal of a server.
+// readBeat returns the beat of the move in the journal of the server to which conn leads.
 func readBeat(ctx context.Context, conn engine.Conn, m *engine.Move) (b beat, err error) {
 	err = conn.QueryRowContext(ctx, "SELECT @@server_id, beat FROM "+journal+" WHERE id = ?", m.Plan.ID()).Scan(&b.server, &b.at)
 	return b, err
 }
 
-// arrivedBeat returns the last beat that has arrived on a replica. If the journal has not
-// arrived, it returns the start of the move.
+// arrivedBeat returns the last beat of the move that has arrived on a replica. If the row of
+// the move, or the journal itself, has not arrived, it returns the start of the move, without a
+// server.
 func arrivedBeat(ctx context.Context, replica *sql.DB, m *engine.Move) (beat, error) {
 	ctx, cancel := context.WithTimeout(ctx, lagTimeout)
 	defer cancel()

@@ -44,13 +44,15 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []plan.Tabl
 }
 
 // versionSQL returns the version of the server, and whether the server is MariaDB 10.6,
-// MySQL 8.0 or later. It puts the name of MySQL before the version, because MySQL's
-// version does not contain it. Servers older than the versions in the special comments
-// ignore them.
+// MySQL 8.0 or later. The second value is 0, to which a special comment adds 1. Only MariaDB
+// from 10.6 on runs the text in /*M!100600 … */, and only MySQL from 8.0 on the text in
+// /*!80000 … */. The query puts the name of MySQL before the version, because MySQL's version
+// does not contain it.
 const versionSQL = "SELECT CONCAT(IF(VERSION() LIKE '%MariaDB%', '', 'MySQL '), VERSION()), 0 /*M!100600 + 1 */ /*!80000 + 1 */"
 
-// checkVersion returns an error for servers on which a crash during a RENAME of several
-// tables can leave only some of them renamed.
+// checkVersion returns an error if the server is older than MariaDB 10.6 or MySQL 8.0. If such
+// a server crashes during a RENAME of several tables, as the swap needs it, it can leave only
+// some of them renamed.
 func checkVersion(ctx context.Context, conn *sql.Conn) error {
 	var version string
 	var supported bool
@@ -63,7 +65,7 @@ func checkVersion(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// notesFor returns the notes of every plan for the server.
+// notesFor returns the notes for users that every plan has on MariaDB, or on MySQL.
 func notesFor(mariadb bool) []string {
 	notes := []string{
 		"A primary does not know how far its replicas are behind, so the copy does not wait for them: watch them yourself, and choose WithStall and WithBatchRows so that they follow.",
@@ -77,8 +79,8 @@ func notesFor(mariadb bool) []string {
 }
 
 // readTables reads the wanted tables, the columns that get a new type, and a hash of each
-// table's definition, by which later steps notice a change. A column with an empty To
-// keeps its type.
+// table's definition, by which later steps notice a change. A column of wanted keeps its type
+// if its To, the new type, is empty.
 func readTables(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, wanted []plan.Table) ([]movingTable, error) {
 	tables := make([]movingTable, len(wanted))
 	for i, w := range wanted {
@@ -104,10 +106,12 @@ func readTables(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, w
 	return tables, nil
 }
 
-// findBlockers returns the objects that the move would lose, or that it does not support. An
-// unfinished run of the phases of a plan is a blocker too, because reader.Journal then holds
-// foreign keys that the run has dropped and not added back. reader.Pairs are the foreign
-// keys of all databases, because other tables can refer to those of the move.
+// findBlockers returns the reasons why the tables cannot be moved, such as an object that the
+// move would lose or does not support. Another reason is an unfinished run of the phases of a
+// plan, which change the tables in place. Such a run may have dropped foreign keys that it has
+// not added back, and the journal of the phases (reader.Journal), from which they can be added
+// back, then exists. reader.Pairs are the foreign keys of all databases, because tables in
+// other databases can refer to tables of the move.
 func findBlockers(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, tables []movingTable) ([]plan.Blocker, error) {
 	var blockers []plan.Blocker
 	if reader.Journal.Exists {
@@ -123,26 +127,28 @@ func findBlockers(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader,
 	return blockers, nil
 }
 
-// blocker returns a blocker for an object of the table, whose fix is to use phase widen
-// instead.
+// blocker returns a blocker for an object of the table. Its fix is phase widen, which changes
+// the table in place.
 func (s movingTable) blocker(object, reason string) plan.Blocker {
 	return plan.Blocker{Table: s.TableName, Object: object, Reason: reason, Fix: "widen it by phase widen"}
 }
 
-// blockTable returns the blockers of the table itself, and of its columns and keys.
+// blockTable returns the blockers of the table itself, and of its columns and keys. Of the
+// reasons in the switch it reports only the first, because one is sufficient.
 func blockTable(s movingTable) (found []plan.Blocker) {
 	block := func(reason string) { found = append(found, s.blocker("table "+s.String(), reason)) }
 	key := s.Key()
 	switch {
 	case s.Schema != "":
 		block("it is in another database")
-	case len(triggerName(s.TableName, "INSERT")) > longestName:
+	case len(triggerName(s.TableName, "INSERT")) > longestName: // no name that the move derives is longer
 		block("its name leaves no room for the name of its shadow")
 	case s.Kind != "BASE TABLE" || !strings.EqualFold(s.Engine, "InnoDB"):
 		block("it is not a plain table of InnoDB")
-	case mycatalog.Definition(s.Options).Has("PARTITION BY"): // not in the comment of the table
+	case mycatalog.Definition(s.Options).Has("PARTITION BY"): // Has ignores quoted text, such as the comment of the table
 		block("it has partitions, which have no foreign keys and are not tried")
-	// A position in the table is an int64, which a bigint unsigned may exceed.
+	// The copy stores its position, a value of this column, as an int64, which a bigint
+	// unsigned may exceed.
 	case len(key) == 0 || key[0].Integer().Base == "" || key[0].Integer() == mycatalog.UnsignedBigint:
 		block("the first column of its primary key is not an integer by which it could be copied in batches")
 	}
@@ -157,8 +163,9 @@ func blockTable(s movingTable) (found []plan.Blocker) {
 	return found
 }
 
-// blockForeignKeys returns the blockers of the foreign keys of the table that the shadow
-// could not have or could not satisfy while it is filled.
+// blockForeignKeys returns the blockers of the table's foreign keys. It blocks a foreign key
+// that the shadow could not have, or whose parent row may be missing while the shadow is
+// filled. tables are all tables of the move.
 func blockForeignKeys(s movingTable, tables []movingTable) (found []plan.Blocker) {
 	for _, f := range s.Foreign {
 		block := func(reason string) { found = append(found, s.blocker("foreign key "+f.Name, reason)) }
@@ -174,8 +181,9 @@ func blockForeignKeys(s movingTable, tables []movingTable) (found []plan.Blocker
 	return found
 }
 
-// blockReferring returns the blockers of tables that refer to the table but are not in
-// the move. Their foreign keys would refer to the old table after the swap.
+// blockReferring returns the blockers for tables that refer to table s but are not in the
+// move. After the swap, their foreign keys would refer to the old table. tables are all tables
+// of the move, and pairs the foreign keys of all databases.
 func blockReferring(s movingTable, tables []movingTable, pairs []mycatalog.Pair) (found []plan.Blocker) {
 	for _, p := range pairs {
 		if p.Parent == s.TableName && !contains(tables, p.Child) {
@@ -185,14 +193,15 @@ func blockReferring(s movingTable, tables []movingTable, pairs []mycatalog.Pair)
 	return found
 }
 
-// objectsSQL returns the triggers of the table, because their order relative to the
-// move's triggers would be undefined, and the tables that have the names of the shadow or
-// of the old table.
+// objectsSQL returns the names of objects that block the move, and the reasons. These are the
+// triggers of the table, because their order relative to the move's triggers would be
+// undefined, and other tables with a name that the move needs for the shadow or for the old
+// table. Its arguments are the name of the table, and a list of these two names.
 const objectsSQL = "SELECT CONCAT('trigger ', TRIGGER_NAME), 'it would not fire in the order that it has' FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND EVENT_OBJECT_TABLE = %s " +
 	"UNION ALL SELECT CONCAT('table ', TABLE_NAME), 'its name is wanted for the widening' FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN (%s)"
 
-// readObjects returns the blockers of triggers of the table, and of tables that have a
-// name which the move needs. See objectsSQL.
+// readObjects returns the blockers for the objects that objectsSQL finds, which are triggers of
+// the table, and tables that have a name which the move needs.
 func readObjects(ctx context.Context, conn *sql.Conn, s movingTable) (found []plan.Blocker, err error) {
 	query := fmt.Sprintf(objectsSQL, mycatalog.Literal(s.Name), mycatalog.Literals([]string{shadowName(s.TableName).Name, oldName(s.TableName).Name}))
 	objects, err := rows.Read[struct{ Name, Reason string }](ctx, conn, query)
@@ -203,11 +212,12 @@ func readObjects(ctx context.Context, conn *sql.Conn, s movingTable) (found []pl
 }
 
 // sortParents returns the tables with parents before their children. It returns nil if
-// foreign keys form a cycle.
+// foreign keys form a cycle, or refer to a table that is not in tables.
 func sortParents(tables []movingTable) []movingTable {
 	var sorted []movingTable
 	for len(sorted) < len(tables) {
 		before := len(sorted)
+		// Add the tables whose parents have all been added. If there are none, there is no such order.
 		for _, s := range tables {
 			if !contains(sorted, s.TableName) && !slices.ContainsFunc(s.Foreign, func(f mycatalog.ForeignKey) bool { return !contains(sorted, f.Parent) }) {
 				sorted = append(sorted, s)

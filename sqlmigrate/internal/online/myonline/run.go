@@ -14,14 +14,16 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// RunStep implements [engine.Online]. A statement runs to its end even if ctx ends, see
-// the package comment. A comparison ends between two of its statements.
+// RunStep implements [engine.Online]. It runs a step, and then records next, the move with the
+// step done. A statement runs to its end even if ctx ends, because MariaDB can damage a table
+// if a statement is killed, as the package comment explains. If ctx ends during a comparison,
+// which has many statements, RunStep stops between two of them.
 func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
 	stoppable, ctx := ctx, context.WithoutCancel(ctx)
 	if err := d.Check(ctx, conn, next); err != nil {
 		return err
 	}
-	if strings.HasPrefix(step.SQL[0], renamePrefix) { // the step of stage swap
+	if strings.HasPrefix(step.SQL[0], renamePrefix) { // the step of stage swap that renames the tables
 		if err := checkTriggers(ctx, conn, next.Plan.Tables); err != nil {
 			return err
 		}
@@ -30,7 +32,7 @@ func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineSt
 	switch {
 	case step.Kind == plan.Short:
 		err = runShort(ctx, conn, step, s)
-	case step.Kind == plan.Verify && len(step.SQL) > 1:
+	case step.Kind == plan.Verify && len(step.SQL) > 1: // only comparisons have further queries
 		err = compare(stoppable, conn, step)
 	default:
 		err = engine.RunLong(ctx, conn, step)
@@ -41,9 +43,9 @@ func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineSt
 	return d.SaveMove(ctx, conn, next)
 }
 
-// checkTriggers returns an error if triggers of the move are missing just before a
-// RENAME. An earlier attempt of the RENAME may have been killed, and may have lost the
-// triggers of a table after unchangedStep had checked them.
+// checkTriggers returns an error if triggers of the move are missing just before a RENAME. The
+// step of unchangedStep has checked them already. But since then an earlier attempt of the
+// RENAME may have been killed, after which MariaDB may have lost the triggers of a table.
 func checkTriggers(ctx context.Context, conn *sql.Conn, tables []plan.TableName) error {
 	names := mycatalog.Join(tables, ", ", func(t plan.TableName) string { return mycatalog.Literal(t.Name) })
 	var n int
@@ -54,8 +56,9 @@ func checkTriggers(ctx context.Context, conn *sql.Conn, tables []plan.TableName)
 	return err
 }
 
-// runShort runs the statements of a short step. Even after an error, it releases the
-// locks and restores the settings of the session.
+// runShort runs the statements of a short step, each with limited waits for locks. Even after
+// an error, it releases the locks that a LOCK TABLES of the step has taken, and turns the
+// check of foreign keys on again, which some steps turn off.
 func runShort(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engine.Settings) error {
 	w, err := newWaiter(ctx, conn, s)
 	if err != nil {
@@ -73,18 +76,22 @@ func runShort(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engi
 	return err
 }
 
-// RunBatch implements [engine.Online]. Positions are values of the first column of the
-// primary key. The statements of the step are, in order, the copy of the rows between two
-// positions, the query for the position a number of rows later, and the query for the
-// first and the last position.
+// RunBatch implements [engine.Online]. A position is a value of the first column of the
+// primary key. The batch copies about rows rows, from the first row after next.Position on.
+// next.Until is the largest value of the column before the first batch. Rows with larger
+// values need no copy, because triggers have copied them.
+//
+// The statements of the step are, in order, the copy of the rows between two positions, the
+// query for the position a number of rows later, and the query for the first and the last
+// position.
 func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, rows int, _ engine.Settings) (b engine.Batch, err error) {
 	ctx = context.WithoutCancel(ctx)
-	if next.Position == 0 && next.Until == 0 {
+	if next.Position == 0 && next.Until == 0 { // before the first batch
 		if err := conn.QueryRowContext(ctx, step.SQL[2]).Scan(&next.Position, &next.Until); err != nil {
 			return b, err
 		}
 	}
-	// The second query returns no row if fewer rows are left, so the batch ends at Until.
+	// The second query returns no row if fewer rows are left. Then the batch ends at Until.
 	to := next.Until
 	err = conn.QueryRowContext(ctx, step.SQL[1], next.Position, rows-1).Scan(&to)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -93,14 +100,16 @@ func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineS
 	to = min(to, next.Until)
 	b.Last = to >= next.Until
 	begun := time.Now()
-	err = d.batch(ctx, conn, step.SQL[0], next, to, &b)
+	err = d.copyBatch(ctx, conn, step.SQL[0], next, to, &b)
 	b.Took = time.Since(begun)
 	return b, err
 }
 
-// batch copies a batch and records it in one transaction. READ COMMITTED does not lock
-// the gaps between keys, so programs can insert rows there, which a trigger copies.
-func (d Driver) batch(ctx context.Context, conn *sql.Conn, statement string, next *engine.Move, to int64, b *engine.Batch) error {
+// copyBatch copies the rows after next.Position up to position to, and records the batch, in
+// one transaction. It sets next.Position, next.Copied, b.Copied and b.Commit. The isolation
+// level READ COMMITTED does not lock the gaps between keys, so programs can insert
+// rows there, which a trigger copies.
+func (d Driver) copyBatch(ctx context.Context, conn *sql.Conn, statement string, next *engine.Move, to int64, b *engine.Batch) error {
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		return err
@@ -127,14 +136,15 @@ func (d Driver) batch(ctx context.Context, conn *sql.Conn, statement string, nex
 	return err
 }
 
-// deprecated is the code of MySQL's warning about the function VALUES in an upsert. The
-// copy uses this function on both servers, because MariaDB does not support its
-// replacement.
-const deprecated = 1287
+// valuesDeprecated is the code of MySQL's warning that the function VALUES in an upsert is
+// deprecated. The copy uses this function on both servers, because MariaDB does not support
+// its replacement.
+const valuesDeprecated = 1287
 
-// noWarnings returns an error if the server has warned that the last statement changed a
-// value, for example cut a text, because a copy would then differ from its table, and a
-// comparison would not see all values. A warning of level Note says nothing about values.
+// noWarnings returns an error if the server has warned about the last statement, because it may
+// have changed a value, for example cut a text. A copy would then differ from its table, and a
+// comparison would not see all values. noWarnings ignores warnings that do not concern values,
+// which are of level Note, or have the code valuesDeprecated.
 func noWarnings(ctx context.Context, conn rows.Querier) error {
 	warnings, err := rows.Read[struct {
 		Level string
@@ -142,7 +152,7 @@ func noWarnings(ctx context.Context, conn rows.Querier) error {
 		Text  string
 	}](ctx, conn, "SHOW WARNINGS")
 	for _, w := range warnings {
-		if w.Level != "Note" && w.Code != deprecated {
+		if w.Level != "Note" && w.Code != valuesDeprecated {
 			return fmt.Errorf("the server has warned: %s %d: %s", w.Level, w.Code, w.Text)
 		}
 	}

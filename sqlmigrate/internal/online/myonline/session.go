@@ -11,13 +11,16 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 )
 
-// claimWait is how long a run waits for the last statement of a previous run that has
-// lost its client. The statement is a batch or a change of a table.
+// claimWait is how long a run waits until the session of a previous run has ended. The server
+// may still run the last statement of that session, a batch or a change of a table, although
+// its client is gone.
 const claimWait = 10 * time.Second
 
-// OpenMove implements [engine.Online]. When ctx ends, it does not kill a statement, because
-// MariaDB can then leave a table with only some of its triggers, as the package comment
-// explains. The function that it returns is release.
+// OpenMove implements [engine.Online]. It acquires a named lock of the server, which lets only
+// one run work in the database, records a new move, and marks the move as open. When ctx ends,
+// it does not kill a statement, because MariaDB can then leave a table with only some of its
+// triggers, as the package comment explains. The caller passes the error of its work to the
+// returned function, which returns this error, or its own if there was none.
 func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ engine.Settings) (func(error) error, error) {
 	session, err := mysql.OpenSession(context.WithoutCancel(ctx), conn, claimWait)
 	if err != nil {
@@ -43,14 +46,16 @@ func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ 
 	return release, nil
 }
 
-// begin limits the waits for locks to a second, records a new move, and marks it as open.
-// On MariaDB, if the move is open already, a run was interrupted, so begin makes the
-// server read the triggers again.
+// begin limits the waits of the session for locks to a second, records m if it is a new move,
+// and marks it as open. If the move is open already, an earlier run was interrupted, and
+// MariaDB may have kept a table open without some of its triggers. So begin makes MariaDB read
+// the triggers again.
 func (d Driver) begin(ctx context.Context, conn *sql.Conn, session *mysql.Session, m *engine.Move) error {
 	if err := session.SetTimeouts(context.WithoutCancel(ctx), 1, 1); err != nil {
 		return err
 	}
-	if m.Began.IsZero() {
+	if m.Began.IsZero() { // not recorded yet
+		// If another process has recorded the move since then, the statement keeps its row.
 		err := d.Begin(ctx, conn, m, createJournal, "INSERT INTO "+journal+" (id, plan, began, beat) VALUES (?, ?, ?, began) ON DUPLICATE KEY UPDATE id = id", time.Now().UnixNano())
 		if err != nil {
 			return err
@@ -67,8 +72,9 @@ func (d Driver) begin(ctx context.Context, conn *sql.Conn, session *mysql.Sessio
 	return d.markOpen(ctx, conn, m, true)
 }
 
-// markOpen sets column open of the journal. If the journal does not exist, the move has
-// been completed, and setting open to false is not an error.
+// markOpen sets column open of the move in the journal, by which a later run notices that
+// this run was interrupted. If open is false, and the journal does not exist, the move has been
+// completed, and markOpen returns no error.
 func (d Driver) markOpen(ctx context.Context, conn *sql.Conn, m *engine.Move, open bool) error {
 	_, err := d.Set(ctx, conn, m, []string{"open"}, open)
 	if err != nil && !open && (mysql.Engine{}).Absent(err) {
@@ -77,9 +83,9 @@ func (d Driver) markOpen(ctx context.Context, conn *sql.Conn, m *engine.Move, op
 	return err
 }
 
-// flush makes MariaDB read the triggers of the tables again. It blocks the tables for at
-// most a second. After a timeout the server also reads the triggers again, so a timeout
-// is not an error.
+// flush makes MariaDB read the triggers of the move's tables again. It blocks the tables for
+// at most a second, the timeout of the session. After a timeout the server also reads the
+// triggers again, so a timeout is not an error.
 func flush(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
 	_, err := conn.ExecContext(ctx, "FLUSH TABLES "+mycatalog.Join(m.Plan.Tables, ", ", mycatalog.QuoteTable))
 	if err != nil && (mysql.Engine{}).LockTimeout(err) {

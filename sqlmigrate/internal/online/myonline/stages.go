@@ -13,7 +13,8 @@ import (
 )
 
 // stagesOf returns the stages of a move. tables must be sorted, parents first, because a
-// row of a shadow needs its parent in the parent's shadow.
+// row of a shadow needs its parent in the parent's shadow. Stage index has no steps, because
+// createStep creates the indexes of the shadows with them.
 func stagesOf(tables []movingTable) []plan.Stage {
 	prepare := plan.Stage{Name: plan.StagePrepare, Text: "make shadows with wide columns"}
 	copying := plan.Stage{Name: plan.StageCopy, Text: "fill them by triggers and a copy, parents first"}
@@ -23,7 +24,7 @@ func stagesOf(tables []movingTable) []plan.Stage {
 	for _, s := range tables {
 		prepare.Steps = append(prepare.Steps, orphanSteps(s)...)
 	}
-	// Tables are dropped before the parents to which their foreign keys refer.
+	// Drop tables before the parents to which their foreign keys refer.
 	for _, s := range slices.Backward(tables) {
 		copying.Back = append(copying.Back, dropTriggersStep(s))
 		prepare.Back = append(prepare.Back, dropStep(s, shadowName(s.TableName), "drop its shadow"))
@@ -33,19 +34,19 @@ func stagesOf(tables []movingTable) []plan.Stage {
 		prepare.Steps = append(prepare.Steps, createStep(s))
 		copying.Steps = append(copying.Steps, triggerStep(s), copyStep(s))
 		constrain.Steps = append(constrain.Steps, compareStep(s))
-		finish.Steps = append(finish.Steps, namesStep(s)...)
+		finish.Steps = append(finish.Steps, namesSteps(s)...)
 	}
 	return []plan.Stage{prepare, copying, index, constrain, swapStage(tables), finish}
 }
 
-// step returns a step for the table. locks describes the locks that it takes, or is
-// empty.
+// step returns a step for the table. locks describes to users the locks that the step takes, or
+// is empty.
 func (s movingTable) step(kind plan.StepKind, text, locks string, statements ...string) plan.OnlineStep {
 	return plan.OnlineStep{Table: s.TableName, Kind: kind, Text: text, SQL: statements, Locks: locks}
 }
 
-// orphanSteps returns steps that look for rows that violate a foreign key. The shadow
-// would refuse these rows, because it has the same foreign keys.
+// orphanSteps returns a step for each foreign key, which fails if rows violate the foreign key.
+// The shadow would refuse these rows, because it has the same foreign keys.
 func orphanSteps(s movingTable) []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, f := range s.Foreign {
@@ -57,16 +58,17 @@ func orphanSteps(s movingTable) []plan.OnlineStep {
 	return steps
 }
 
-// createStep returns the step that creates the shadow from the definition of the table.
-// Its AUTO_INCREMENT starts at the value of the original.
+// createStep returns the step that creates the shadow from the definition of the table. The
+// shadow has the options of the table too, so its AUTO_INCREMENT starts at the same value.
 func createStep(s movingTable) plan.OnlineStep {
 	changes := mycatalog.Join(s.widenings, ", ", func(w widening) string { return w.Name + " becomes " + w.to.String() })
 	return s.step(plan.Long, "make its shadow, in which "+changes, "nothing that programs use",
 		"CREATE TABLE IF NOT EXISTS "+mycatalog.QuoteTable(shadowName(s.TableName))+" (\n  "+mycatalog.Join(s.Elements, ",\n  ", s.element)+"\n)"+s.Options)
 }
 
-// element returns an element of the shadow's definition. A widened column has its new
-// type, and a foreign key has another name and refers to the parent's shadow.
+// element returns the definition in the shadow of a column, key or constraint, where e is its
+// definition in the table. A widened column gets its new type. A foreign key gets another name,
+// and refers to the parent's shadow. On MySQL, a CHECK loses its name.
 func (s movingTable) element(e string) string {
 	for _, w := range s.widenings {
 		if string(w.Definition) == e {
@@ -84,13 +86,18 @@ func (s movingTable) element(e string) string {
 	return e
 }
 
-// namedCheck matches a CHECK with a name. In a MySQL database, two tables cannot have a
-// CHECK of the same name, so the shadow's CHECK has no name. The server then makes up a
-// name, and changes it when it renames the table.
+// namedCheck matches the beginning of a CHECK with a name, for example
+//
+//	CONSTRAINT `positive` CHECK
+//
+// A backquote in the name is doubled. In a MySQL database, two tables cannot have a CHECK of
+// the same name, so the shadow's CHECK is defined without a name. The server then makes up a
+// name from the name of the table, and changes it when it renames the table.
 var namedCheck = regexp.MustCompile("^CONSTRAINT `((?:[^`]|``)+)` CHECK ")
 
-// checkNotes returns notes on the CHECKs that lose their names. A statement that restores
-// the name would copy the table.
+// checkNotes returns notes for users on the CHECKs that lose their names on MySQL. The move
+// does not restore a name, because such a statement would copy the table. There is no note on
+// a CHECK whose name the server has made up, such as orders_chk_1.
 func checkNotes(tables []movingTable) []string {
 	var notes []string
 	for _, s := range tables {
@@ -103,29 +110,36 @@ func checkNotes(tables []movingTable) []string {
 	return notes
 }
 
-// writableColumns returns the columns that a statement can write, which are all except
-// generated columns.
+// writableColumns returns all columns except generated columns, which a statement cannot write.
 func (s movingTable) writableColumns() []*mycatalog.Column {
 	return slices.DeleteFunc(slices.Clone(s.Columns), func(c *mycatalog.Column) bool { return c.Generated != "" })
 }
 
-// joinColumns returns, for each column, the text as with the name of the column in place
-// of each ?, joined by the separator.
-func joinColumns(columns []*mycatalog.Column, separator, as string) string {
-	return mycatalog.Join(columns, separator, func(c *mycatalog.Column) string { return strings.ReplaceAll(as, "?", mycatalog.Quote(c.Name)) })
+// joinColumns returns a text for each column, joined by the separator. The text is template
+// with the name of the column in place of each ?. For example, for the columns a and b, the
+// template "? = NEW.?" and the separator ", ", it returns
+//
+//	`a` = NEW.`a`, `b` = NEW.`b`
+func joinColumns(columns []*mycatalog.Column, separator, template string) string {
+	return mycatalog.Join(columns, separator, func(c *mycatalog.Column) string {
+		return strings.ReplaceAll(template, "?", mycatalog.Quote(c.Name))
+	})
 }
 
-// sameKey returns a condition that two rows have the same primary key. one and other are
-// the prefixes of the column names of the two rows, for example "OLD.".
-func (s movingTable) sameKey(one, other string) string {
-	return joinColumns(s.Key(), " AND ", one+"? = "+other+"?")
+// sameKey returns a condition that two rows have the same primary key. prefix and
+// otherPrefix come before the column names of the two rows. For example, "s." and "t."
+// return s.`id` = t.`id` for the key id.
+func (s movingTable) sameKey(prefix, otherPrefix string) string {
+	return joinColumns(s.Key(), " AND ", prefix+"? = "+otherPrefix+"?")
 }
 
-// triggerStep returns the step that creates the triggers, which repeat in the shadow what
-// programs write. The trigger of an UPDATE also inserts the row, because its new key may
-// be in a range that the copy has already passed.
+// triggerStep returns the step that creates the triggers, which repeat the writes of programs
+// in the shadow. An UPDATE of a row that is not in the shadow yet would change no row there.
+// So the trigger of an UPDATE also inserts the row, because its new key may be in a range that
+// the copy has already passed.
 func triggerStep(s movingTable) plan.OnlineStep {
-	// The table is locked, so that no write comes between the creation of the triggers.
+	// The step locks the table, so that programs write nothing while only some of the triggers
+	// exist. It drops each trigger first, because an interrupted run may have created it.
 	from, shadow, columns := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), s.writableColumns()
 	upsert := "INSERT INTO " + shadow + " (" + joinColumns(columns, ", ", "?") + ") VALUES (" + joinColumns(columns, ", ", "NEW.?") + ") ON DUPLICATE KEY UPDATE " + joinColumns(columns, ", ", "? = VALUES(?)")
 	step := s.step(plan.Short, "triggers repeat in the shadow what programs write", "everybody waits for a moment, once for all three", "LOCK TABLES "+from+" WRITE")
@@ -142,10 +156,11 @@ func triggerStep(s movingTable) plan.OnlineStep {
 	return step
 }
 
-// events are the events of the triggers, in the order in which the triggers are dropped.
+// events are the events of the three triggers of each table, in the order in which the triggers
+// are dropped.
 var events = []string{"INSERT", "UPDATE", "DELETE"}
 
-// dropTriggersStep returns the step that drops the triggers.
+// dropTriggersStep returns the step that drops the move's triggers of the table.
 func dropTriggersStep(s movingTable) plan.OnlineStep {
 	step := s.step(plan.Short, "drop its triggers", "everybody waits for a moment, once for each of three")
 	for _, event := range events {
@@ -154,14 +169,15 @@ func dropTriggersStep(s movingTable) plan.OnlineStep {
 	return step
 }
 
-// dropStep returns the step that drops the shadow or the old table, whose name is name.
+// dropStep returns the step that drops the table with this name, which is the shadow or the old
+// table of s.
 func dropStep(s movingTable, name plan.TableName, text string) plan.OnlineStep {
 	return s.step(plan.Long, text, "nothing that programs use", "DROP TABLE IF EXISTS "+mycatalog.QuoteTable(name))
 }
 
-// copyStep returns the step that copies the rows. It locks the rows that it reads, so
-// that it never overwrites a row of the shadow with an older version than a trigger
-// wrote.
+// copyStep returns the step that copies the rows to the shadow, whose three statements
+// Driver.RunBatch explains. The copy locks the rows that it reads (LOCK IN SHARE MODE), so that
+// it never overwrites a row of the shadow with an older version than a trigger wrote.
 func copyStep(s movingTable) plan.OnlineStep {
 	from, shadow, columns, first := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), s.writableColumns(), mycatalog.Quote(s.Key()[0].Name)
 	step := s.step(plan.Batches, "copy the rows that are there already", "rows of a batch: their writers wait until it is done",
@@ -170,29 +186,30 @@ func copyStep(s movingTable) plan.OnlineStep {
 			joinColumns(columns, ", ", shadow+".? = VALUES(?)"),
 		s.endOfRange(),
 		fmt.Sprintf("SELECT COALESCE(MIN(%[1]s), 1) - 1, COALESCE(MAX(%[1]s), 0) FROM %[2]s", first, from))
-	// The estimate is three times that of a plain copy, on either server as for MariaDB,
-	// because the run pauses for as long as each batch takes, and each batch is a
-	// transaction.
+	// The estimate is three times the time of a plain copy on MariaDB, also for MySQL. The
+	// reasons for the factor are that the run pauses for as long as each batch takes, and that
+	// each batch is a transaction.
 	step.Rows, step.Bytes, step.Disk, step.Log, step.Estimate = s.Rows, s.Bytes, s.Bytes, 2*s.Bytes, 3*mysql.CopyTime(s.Table, true)
 	return step
 }
 
-// endOfRange returns the query for the last key of a range. Its arguments are the key
-// before the range, and the number of rows less one. It returns no row if fewer are left.
+// endOfRange returns the query for the last key of a range of rows. Keys are values of the
+// first column of the primary key. The arguments of the query are the key before the range, and
+// the number of rows of the range less one. It returns no row if fewer rows are left.
 func (s movingTable) endOfRange() string {
 	return fmt.Sprintf("SELECT %[1]s FROM %[2]s FORCE INDEX (PRIMARY) WHERE %[1]s > ? ORDER BY %[1]s LIMIT 1 OFFSET ?",
 		mycatalog.Quote(s.Key()[0].Name), mycatalog.QuoteTable(s.TableName))
 }
 
-// compareStep returns the step that compares the rows of both tables. The first statement
-// counts the rows that differ. It looks up each row of the table in the shadow, and then
-// compares the numbers of rows. If the shadow has every row of the table, the difference of
-// the two counts is the number of rows that only the shadow has. Counting is faster than a
-// second join. The statement compares the bytes of texts, because a collation treats
+// compareStep returns the step that compares the table with its shadow. Its first statement
+// counts the rows that differ. It looks up each row of the table in the shadow, and adds the
+// difference between the numbers of rows of the two tables. If the shadow has every row of the
+// table, this difference is the number of rows that only the shadow has. Counting is faster
+// than a second join. The statement compares the bytes of texts, because a collation treats
 // different texts as equal. In the query, t is the table and s the shadow.
 //
-// The other statements show in less than half of the time that no row differs; see
-// equalInRanges.
+// The other statements are the queries of equalInRanges, which shows in less than half of the
+// time that no row differs.
 func compareStep(s movingTable) plan.OnlineStep {
 	same := mycatalog.Join(s.writableColumns(), " AND ", func(c *mycatalog.Column) string {
 		name := mycatalog.Quote(c.Name)
@@ -202,15 +219,18 @@ func compareStep(s movingTable) plan.OnlineStep {
 	step := s.step(plan.Verify, "compare it with its shadow", "",
 		"SELECT /* rows that differ */ (SELECT COUNT(*) FROM "+from+" t LEFT JOIN "+shadow+" s ON "+s.sameKey("s.", "t.")+" WHERE s."+key+" IS NULL OR NOT ("+same+")) + "+
 			"ABS((SELECT COUNT(*) FROM "+shadow+") - (SELECT COUNT(*) FROM "+from+"))")
-	if s.readsRanges() {
+	if s.readsRanges() { // otherwise the query of each range would read the whole table
 		step.SQL = append(step.SQL, "SELECT "+s.rangeAsText(s.TableName)+" = "+s.rangeAsText(shadowName(s.TableName)), s.endOfRange())
 	}
 	step.Rows, step.Bytes, step.Estimate = 2*s.Rows, 2*s.Bytes, time.Duration(s.Rows)*6*time.Microsecond
 	return step
 }
 
-// bytesOf returns an expression for the bytes of a value, or for the value of an integer
-// column. A float is compared as a double, because its own text has only six digits.
+// bytesOf returns an expression that is equal for two values of the column only if they are the
+// same. value is the SQL of the value, for example t.`name`. For an integer the expression is
+// the value, and otherwise the bytes of the value, because a collation treats different texts
+// as equal. A float is first converted to a double by + 0e0, because the text of a float has
+// only six digits.
 func bytesOf(c *mycatalog.Column, value string) string {
 	switch {
 	case c.Integer().Base != "":
@@ -221,22 +241,24 @@ func bytesOf(c *mycatalog.Column, value string) string {
 	return "CAST(" + value + " AS BINARY)"
 }
 
-// readsRanges reports whether the server can read the rows between two values of the first
-// column of the key without reading the whole table. It can if the primary key begins with
-// this column. In the table, another column of the key may stand before it.
+// readsRanges reports whether the server can read the rows between two values of the column
+// s.Key()[0] without reading the whole table. It can if the primary key begins with this
+// column. s.Key() has the columns in their order in the table, so a key (b, a) begins with
+// another column if the table has the columns a and b in this order.
 func (s movingTable) readsRanges() bool {
 	return slices.ContainsFunc(s.Elements, func(e string) bool {
 		return strings.HasPrefix(e, "PRIMARY KEY ("+mycatalog.Quote(s.Key()[0].Name))
 	})
 }
 
-// rangeAsText returns an expression for the number of a table's rows between two keys, and
-// their values. If the text is equal for two tables, their rows are. An integer is in it as
-// digits, another value as the hexadecimal digits of its bytes, and NULL as a minus, so that
-// no value contains a separator. If a value or the text of a row is longer than a packet of
-// the server, a random number takes the place of the row, so that the texts differ. The rows
-// are in the order of the primary key. If they were in different orders, the texts would
-// differ although the rows do not.
+// rangeAsText returns an expression for a text of a table's rows between two keys. The text has
+// the number of rows, and then their values in the order of the primary key. For example, it is
+// 2 1,6162;2,- for the rows (1, 'ab') and (2, NULL). If the text is equal for two tables, their
+// rows are equal. An integer is in the text as digits, another value as the hexadecimal digits
+// of its bytes, and NULL as a minus, so that no value contains a separator.
+//
+// If a value or the text of a row is longer than a packet of the server, a random number takes
+// the place of the row, so that the texts of the two tables differ.
 func (s movingTable) rangeAsText(table plan.TableName) string {
 	values := mycatalog.Join(s.writableColumns(), ", ',', ", func(c *mycatalog.Column) string {
 		name := mycatalog.Quote(c.Name)
@@ -250,16 +272,17 @@ func (s movingTable) rangeAsText(table plan.TableName) string {
 		mycatalog.QuoteTable(table) + " FORCE INDEX (PRIMARY) WHERE " + first + " > ? AND " + first + " <= ?) AS BINARY)"
 }
 
-// renamePrefix begins the statement that renames all tables.
+// renamePrefix begins the statement that renames all tables, by which RunStep recognizes it.
 const renamePrefix = "RENAME TABLE "
 
-// swapStage returns the stage that renames all tables in a single RENAME, so that
-// programs see either all old tables or all new tables. Before that, it checks that
-// nobody has changed the tables.
+// swapStage returns the stage that renames all tables in a single RENAME, so that programs see
+// either all old tables or all new tables. Steps before the RENAME raise the AUTO_INCREMENT of
+// shadows, and fail if a table has been changed since the plan.
 func swapStage(tables []movingTable) plan.Stage {
 	old := mycatalog.Join(tables, ", ", func(s movingTable) string { return mycatalog.Literal(oldName(s.TableName).Name) })
 	swapped := "FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN (" + old + ")"
-	// The old tables exist only after the RENAME.
+	// The RENAME gives the old tables their names, so a table with such a name exists only
+	// after it.
 	isSwapped := "SELECT COUNT(*) > 0 " + swapped
 	stage := plan.Stage{Name: plan.StageSwap, Text: "the shadows take the places of the tables"}
 	for _, s := range tables {
@@ -278,7 +301,8 @@ func swapStage(tables []movingTable) plan.Stage {
 		Kind: plan.Short, Text: "rename all of them at once", SQL: []string{renamePrefix + renames}, Unless: isSwapped,
 		Locks: "everybody waits for a moment, and while it waits for transactions that use the tables",
 	})
-	// A Verify step fails if its query counts anything, here the old tables.
+	// There is no way back once old tables exist. The Verify step counts them, and fails if its
+	// count is not 0.
 	stage.Back = []plan.OnlineStep{{
 		Kind: plan.Verify, Text: "there is a way back only until the tables are renamed: writes since then are in the new ones alone. Continue to the last stage, and take phase widen back",
 		SQL: []string{"SELECT COUNT(*) " + swapped},
@@ -286,27 +310,32 @@ func swapStage(tables []movingTable) plan.Stage {
 	return stage
 }
 
-// counterStep returns the step that raises the shadow's AUTO_INCREMENT to the value of
-// the table, which may be larger because a program has set it. Usually the triggers raise
-// it a moment after the table's. Therefore the step waits for 0.2 seconds before it
-// compares the values, because an ALTER could block writers for a second. isSwapped is
-// the query whether the tables have been renamed.
+// counterStep returns the step that raises the shadow's AUTO_INCREMENT to the value of the
+// table, which may be larger because a program has set it. Usually the triggers raise it, a
+// moment after the table's. The step should not run an ALTER because of this moment, because
+// an ALTER could block writers for a second. Therefore it reads the value of the table, waits
+// for 0.2 seconds, and only then compares it with the value of the shadow. An ALTER TABLE does
+// not accept a variable as the value, so the step prepares its text, or DO 0 if the shadow is
+// not behind.
+//
+// isSwapped is a query that is true if the tables have been renamed. The step is then skipped.
 func counterStep(s movingTable, isSwapped string) plan.OnlineStep {
 	const next = "(SELECT COALESCE(AUTO_INCREMENT, 1) FROM information_schema.TABLES WHERE %s)"
 	shadow := shadowName(s.TableName)
-	raise := mycatalog.Literal("ALTER TABLE " + mycatalog.QuoteTable(shadow) + " AUTO_INCREMENT = ")
+	raisePrefix := mycatalog.Literal("ALTER TABLE " + mycatalog.QuoteTable(shadow) + " AUTO_INCREMENT = ")
 	step := s.step(plan.Short, "raise AUTO_INCREMENT of its shadow if it is behind", "writers wait for a moment if it is",
 		fmt.Sprintf("SET @sqlmigrate_next = "+next, mycatalog.WhereTable(s.TableName)),
 		"DO SLEEP(0.2)",
-		fmt.Sprintf("SET @sqlmigrate = IF("+next+" >= @sqlmigrate_next, 'DO 0', CONCAT(%s, @sqlmigrate_next))", mycatalog.WhereTable(shadow), raise),
+		fmt.Sprintf("SET @sqlmigrate = IF("+next+" >= @sqlmigrate_next, 'DO 0', CONCAT(%s, @sqlmigrate_next))", mycatalog.WhereTable(shadow), raisePrefix),
 		"PREPARE sqlmigrate FROM @sqlmigrate", "EXECUTE sqlmigrate", "DEALLOCATE PREPARE sqlmigrate")
 	step.Unless = isSwapped
 	return step
 }
 
-// unchangedStep returns the step that fails if the table's definition has changed since
-// the plan was made, or if the table does not have exactly the move's triggers. isSwapped
-// is the query whether the tables have been renamed.
+// unchangedStep returns the step that fails if the table's definition has changed since the
+// plan was made, or if the number of the table's triggers is not that of the move's triggers.
+// isSwapped is a query that is true if the tables have been renamed. The step is then skipped,
+// because the table is then the former shadow.
 func unchangedStep(s movingTable, isSwapped string) plan.OnlineStep {
 	step := s.step(plan.Verify, "refuse it if it has been changed since the plan: take the move back and plan it again", "", fmt.Sprintf(
 		"SELECT %s <> %s\n  OR (SELECT COUNT(*) <> %d FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND EVENT_OBJECT_TABLE = %s)",
@@ -315,11 +344,11 @@ func unchangedStep(s movingTable, isSwapped string) plan.OnlineStep {
 	return step
 }
 
-// namesStep returns the step that replaces the foreign keys of the new table by foreign
-// keys with the original names, which are free after the old table is dropped. The server
-// does not check the rows again, because the replaced keys have ensured that they are
-// valid.
-func namesStep(s movingTable) []plan.OnlineStep {
+// namesSteps returns the step that replaces the foreign keys of the new table, the former
+// shadow, by foreign keys with the original names, which are free after the old table is
+// dropped. It turns off the check of the rows, because the replaced foreign keys have ensured
+// that they are valid. There is no step if the table has no foreign keys.
+func namesSteps(s movingTable) []plan.OnlineStep {
 	if len(s.Foreign) == 0 {
 		return nil
 	}

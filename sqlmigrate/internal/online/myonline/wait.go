@@ -12,43 +12,45 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 )
 
-// runPolitely repeats a statement for at least politeTime, with pauses of at least
-// politePause. In each attempt MariaDB does not wait for the table at all, and MySQL
-// waits for politeWait.
+// runPolitely first makes short attempts at a statement, for at least politeTime, with pauses of
+// at least politePause. In each attempt MariaDB does not wait for the table at all, and MySQL
+// waits for at most politeWait.
 const (
 	politeTime  = 3 * time.Second
 	politePause = 3 * time.Millisecond
 	politeWait  = 10 * time.Millisecond
 )
 
-// withoutWaiting is a prefix that makes MariaDB fail at once if a lock is not free. MySQL
-// treats it as a comment, because it has no such statement.
+// withoutWaiting is a prefix that makes a statement fail at once on MariaDB if a lock is not
+// free. MySQL treats it as a comment, because it has no such statement.
 const withoutWaiting = "/*M! SET STATEMENT lock_wait_timeout = 0, innodb_lock_wait_timeout = 0 FOR */ "
 
-// lockFree matches statements that need no exclusive access to a table.
+// lockFree matches the statements of a short step that need no exclusive access to a table. It
+// does not match EXECUTE, which runs an ALTER TABLE in the step of counterStep.
 var lockFree = regexp.MustCompile("^(SET|DO|PREPARE|DEALLOCATE|UNLOCK) ")
 
-// A waiter runs statements that need exclusive access to a table. While such a statement
-// waits, other sessions wait behind it, and the timeouts of the servers are whole
-// seconds.
+// A waiter runs statements that need exclusive access to a table, and keeps their waits short.
+// While such a statement waits, other sessions wait behind it, and the timeouts of the servers
+// are whole seconds, which is too long.
 type waiter struct {
 	conn     *sql.Conn
 	settings engine.Settings
-	id       int64 // ID of the connection on MySQL; 0 on MariaDB
+	id       int64 // the ID by which MySQL knows conn, for a KILL; 0 on MariaDB, where statements are not killed
 }
 
-// newWaiter returns a waiter for conn. Only MySQL runs the comment in the query, so the
-// ID is 0 on MariaDB.
+// newWaiter returns a waiter for conn. Only MySQL runs the text in the special comment of the
+// query, so the ID is 0 on MariaDB.
 func newWaiter(ctx context.Context, conn *sql.Conn, s engine.Settings) (*waiter, error) {
 	w := &waiter{conn: conn, settings: s}
 	return w, conn.QueryRowContext(ctx, "SELECT 0 /*!80000 + CONNECTION_ID() */").Scan(&w.id)
 }
 
-// runPolitely runs a statement that needs exclusive access. First it repeats attempts
-// that do not wait, or only for 10 ms. They fail if there is always a transaction that
-// uses the table. Then the statement waits for the lock timeout. Usually the wait takes
-// no longer than the transactions that use the table. It takes longer if one of them
-// waits for a row of a transaction that waits behind the statement.
+// runPolitely runs a statement that may need exclusive access to a table. First it makes
+// attempts for three seconds or longer that do not wait for the table, or only for 10 ms. All
+// of them fail if there is always a transaction that uses the table. Then it runs the statement
+// once more, which now waits for up to the lock timeout. Usually this wait takes no longer than
+// the transactions that use the table. It takes longer if one of them waits for a row of a
+// transaction that waits behind the statement.
 func (w *waiter) runPolitely(ctx context.Context, statement string) error {
 	if lockFree.MatchString(statement) {
 		_, err := w.conn.ExecContext(ctx, statement)
@@ -60,43 +62,49 @@ func (w *waiter) runPolitely(ctx context.Context, statement string) error {
 		if err == nil || !lockTimeout(err) {
 			return err
 		}
-		time.Sleep(politePause + time.Since(tried))
+		time.Sleep(politePause + time.Since(tried)) // longer than the attempt, during which programs may have waited
 	}
 	return w.runWithin(ctx, w.settings.LockTimeout, statement)
 }
 
-// runWithin runs a statement that waits for a lock for at most wait. The shortest timeout
-// of MySQL is a second, so another connection kills a statement that waits longer. On
-// MariaDB, the statement itself or the session limits the wait.
+// runWithin runs a statement that waits for a lock for at most wait. If it had to wait longer,
+// runWithin returns an error for which lockTimeout is true. The shortest timeout of MySQL is a
+// second, so another connection kills a statement that waits longer. On MariaDB, or if there is
+// no pool for another connection, the timeout of the session limits the wait, or on MariaDB the
+// prefix withoutWaiting of the statement.
 func (w *waiter) runWithin(ctx context.Context, wait time.Duration, statement string) error {
 	if w.id == 0 || w.settings.Pool == nil {
 		_, err := w.conn.ExecContext(ctx, statement)
 		return err
 	}
-	waiting, stopWaiting := context.WithCancel(ctx) // ends with the statement
+	running, stopKiller := context.WithCancel(ctx) // ends with the statement
 	killed := make(chan bool, 1)
-	go func() { killed <- w.kill(waiting, wait) }()
+	go func() { killed <- w.kill(running, wait) }()
 	_, err := w.conn.ExecContext(ctx, statement)
-	stopWaiting()
+	stopKiller()
 	if !<-killed {
 		return err
 	}
-	_, _ = w.conn.ExecContext(ctx, "DO 0") // if the statement ended first, the kill ends this statement instead
+	// If the statement ended before the KILL, the KILL ends the next statement of the connection,
+	// which should be a statement that does nothing.
+	_, _ = w.conn.ExecContext(ctx, "DO 0")
 	if err != nil && interrupted.MatchString(err.Error()) {
 		return waitError{wait, err}
 	}
 	return err
 }
 
-// waitingSQL returns whether the statement waits for a lock, so that other sessions may
-// wait behind it. It uses PROCESSLIST, because that also exists without the performance
-// schema.
+// waitingSQL returns whether the statement of a connection waits for a lock, so that other
+// sessions may wait behind it. Its argument is the ID of the connection. The state is then, for
+// example, "Waiting for table metadata lock". The query reads PROCESSLIST, because that also
+// exists without the performance schema.
 const waitingSQL = "SELECT STATE LIKE 'Waiting for %%lock' FROM information_schema.PROCESSLIST WHERE ID = %d"
 
-// kill kills the statement if it still waits for a lock after wait, and then after each
-// further wait. It reports whether it may have killed the statement. It returns false
-// when ctx ends, which is the end of the statement. If kill gets no connection, the
-// server ends the wait after a second.
+// kill checks whether the statement on w.conn waits for a lock, first after the duration wait,
+// and then again after each further wait, and kills the statement if it does. It reports
+// whether it may have killed the statement. ctx ends with the statement, and kill then returns
+// false. It also returns false if it gets no connection for the KILL. Then the timeout of the
+// session ends the statement's wait after a second.
 func (w *waiter) kill(ctx context.Context, wait time.Duration) bool {
 	for engine.Sleep(ctx, wait) == nil {
 		other, err := w.settings.Pool.Conn(ctx)
@@ -112,10 +120,11 @@ func (w *waiter) kill(ctx context.Context, wait time.Duration) bool {
 	return false
 }
 
-// killBy kills the statement over another connection if it waits for a lock, and reports
-// whether it may have killed it. It ignores the end of ctx, because a KILL that is late
-// would end the next statement. If the KILL returns an error, it may have been carried
-// out, so killBy returns true.
+// killBy kills the statement on w.conn over another connection if the statement waits for a
+// lock, and reports whether it may have killed the statement. It returns true even if the KILL
+// returns an error, because the server may have carried it out. It ignores the end of ctx, so
+// that the KILL has ended when killBy returns. A KILL that came later would end the next
+// statement.
 func (w *waiter) killBy(ctx context.Context, other *sql.Conn) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.EndTimeout)
 	defer cancel()
@@ -128,7 +137,7 @@ func (w *waiter) killBy(ctx context.Context, other *sql.Conn) bool {
 	return true
 }
 
-// interrupted matches the error of a statement that was killed.
+// interrupted matches MySQL's error for a statement that was killed by KILL QUERY.
 var interrupted = regexp.MustCompile(`Error 1317\b`)
 
 // A waitError is the error of a statement that was killed because it waited too long.
@@ -139,7 +148,8 @@ type waitError struct {
 
 func (e waitError) Error() string { return fmt.Sprintf("no lock in %v: %v", e.wait, e.err) }
 
-// lockTimeout reports whether err means that a lock was not available in time.
+// lockTimeout reports whether err means that a lock was not available in time, because a server
+// timeout ended the wait, runWithin killed the statement, or there was a deadlock.
 func lockTimeout(err error) bool {
 	return (mysql.Engine{}).LockTimeout(err) || errors.As(err, &waitError{})
 }

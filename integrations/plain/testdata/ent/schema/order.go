@@ -11,6 +11,8 @@ import (
 // Order has keys that gormflake generates.
 type Order struct{ ent.Schema }
 
+// Fields implements [ent.Interface]. The columns are integers in the database, and of type
+// types.ID in Go.
 func (Order) Fields() []ent.Field {
 	return []ent.Field{
 		field.Int64("id").GoType(types.ID(0)),
