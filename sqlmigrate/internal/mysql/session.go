@@ -198,10 +198,8 @@ func (s *Session) end(ctx context.Context, conn *sql.Conn, pool *sql.DB, err err
 // lockTimedOut matches the error of a lock that was not available in time.
 var lockTimedOut = regexp.MustCompile(`Error 1205\b`)
 
-// readTriggersAgain makes MariaDB close all tables of the database that have triggers, so
-// that it reads their triggers again. It first tries FLUSH TABLES. If the account may not
-// flush tables, it runs ALTER TABLE … ENABLE KEYS for each table, which closes the table
-// and changes nothing in InnoDB. On MySQL it does nothing.
+// readTriggersAgain makes MariaDB read the triggers of all tables of the database again. On
+// MySQL it does nothing.
 func readTriggersAgain(ctx context.Context, pool *sql.DB) (err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.EndTimeout)
 	defer cancel()
@@ -214,7 +212,15 @@ func readTriggersAgain(ctx context.Context, pool *sql.DB) (err error) {
 	if err != nil || len(tables) == 0 {
 		return err
 	}
-	_, err = conn.ExecContext(ctx, "SET STATEMENT lock_wait_timeout = 1 FOR FLUSH TABLES "+mycatalog.Join(tables, ", ", mycatalog.Quote))
+	return CloseTables(ctx, conn, tables)
+}
+
+// CloseTables makes MariaDB close the tables, whose names are those of the current database, so
+// that it reads their triggers again. It first tries FLUSH TABLES. If the account may not flush
+// tables, it runs ALTER TABLE … ENABLE KEYS for each table, which closes the table and changes
+// nothing in InnoDB. Each of these statements waits for a table for at most a second.
+func CloseTables(ctx context.Context, conn *sql.Conn, tables []string) error {
+	_, err := conn.ExecContext(ctx, "SET STATEMENT lock_wait_timeout = 1 FOR FLUSH TABLES "+mycatalog.Join(tables, ", ", mycatalog.Quote))
 	if err == nil || lockTimedOut.MatchString(err.Error()) { // after a timeout, the server closes a table as soon as it is free
 		return nil
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // claimWait is how long a run waits until the session of a previous run has ended. The server
@@ -26,12 +26,11 @@ func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ 
 	if err != nil {
 		return nil, err
 	}
-	// release closes the move, and restores the connection, even if ctx has ended. If the
-	// connection is lost, its session on the server may still run a statement. release does
-	// not kill that session, because the session holds the named lock of OpenSession until
-	// the statement has ended, and the next run waits for this lock.
-	release := func(err error) error {
-		restoreErr := d.markOpen(ctx, conn, m, false)
+	// restore restores the connection, even if ctx has ended. If the connection is lost, its
+	// session on the server may still run a statement. restore does not kill that session,
+	// because the session holds the named lock of OpenSession until the statement has ended,
+	// and the next run waits for this lock.
+	restore := func(err, restoreErr error) error {
 		if restoreErr = errors.Join(restoreErr, session.Restore(ctx)); restoreErr != nil {
 			engine.Discard(conn)
 		}
@@ -41,9 +40,11 @@ func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ 
 		return err
 	}
 	if err := d.begin(ctx, conn, session, m); err != nil {
-		return nil, release(err)
+		// The move stays open if an interrupted run has left it open, because the triggers may
+		// not have been read again.
+		return nil, restore(err, nil)
 	}
-	return release, nil
+	return func(err error) error { return restore(err, d.markOpen(ctx, conn, m, false)) }, nil
 }
 
 // begin limits the waits of the session for locks to a second, records m if it is a new move,
@@ -64,7 +65,7 @@ func (d Driver) begin(ctx context.Context, conn *sql.Conn, session *mysql.Sessio
 	var open bool // always false on MySQL, because of the comment in the query
 	err := conn.QueryRowContext(ctx, "SELECT COALESCE(MAX(open), FALSE) /*!80000 AND FALSE */ FROM "+journal+" WHERE id = ?", m.Plan.ID()).Scan(&open)
 	if err == nil && open {
-		err = flush(ctx, conn, m)
+		err = closeTables(ctx, conn, m)
 	}
 	if err != nil {
 		return engine.JournalError("open", journal, err)
@@ -83,13 +84,8 @@ func (d Driver) markOpen(ctx context.Context, conn *sql.Conn, m *engine.Move, op
 	return err
 }
 
-// flush makes MariaDB read the triggers of the move's tables again. It blocks the tables for
-// at most a second, the timeout of the session. After a timeout the server also reads the
-// triggers again, so a timeout is not an error.
-func flush(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
-	_, err := conn.ExecContext(ctx, "FLUSH TABLES "+mycatalog.Join(m.Plan.Tables, ", ", mycatalog.QuoteTable))
-	if err != nil && (mysql.Engine{}).LockTimeout(err) {
-		return nil
-	}
-	return err
+// closeTables makes MariaDB read the triggers of the move's tables again. It blocks a table for
+// at most a second.
+func closeTables(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
+	return mysql.CloseTables(ctx, conn, engine.Converted(m.Plan.Tables, func(t plan.TableName) string { return t.Name }))
 }

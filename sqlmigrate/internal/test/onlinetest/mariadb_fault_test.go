@@ -123,6 +123,42 @@ func mariadbUnreadable(t *testing.T, server *mariadbServer) {
 	}
 }
 
+// mariadbMayNotFlush tests that an account without the right to flush tables resumes a run
+// that was killed. It closes each table by an ALTER instead, for which no transaction may use
+// the table. While one does, the move stays open, so that the next run tries it again.
+func mariadbMayNotFlush(t *testing.T, server *mariadbServer) {
+	d := server.database(t, mariadbShop(300)...)
+	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageCopy)); err != nil {
+		t.Fatal(err)
+	}
+	name := d.Migrator().CurrentDatabase()
+	d.exec(t, "CREATE USER u_"+name, "GRANT ALL ON "+name+".* TO u_"+name, "UPDATE sqlmigrate_online SET open = TRUE")
+	account := mariadbOpen(t, strings.Replace(d.dsn, "root@", "u_"+name+"@", 1))
+	resume := func() error {
+		plan, err := tryOnline(context.Background(), account, mariadbTargets...)
+		if err != nil {
+			return err
+		}
+		return plan.Apply(context.Background(), account, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain))
+	}
+	tx, err := d.pool(t).Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec("SELECT COUNT(*) FROM users"); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, resume(), "sqlmigrate_online", "1205") // the ALTER gets no lock
+	d.want(t, "SELECT open FROM sqlmigrate_online", "1")
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := resume(); err != nil {
+		t.Fatal(err)
+	}
+	d.want(t, "SELECT open FROM sqlmigrate_online", "0")
+}
+
 // mariadbTriggerFile tests the damage that a KILL during the RENAME of stage swap can
 // leave. MariaDB takes the RENAME back, cannot read the triggers because the session was
 // killed, and writes an unreadable file of triggers. The table cannot be opened until an

@@ -17,6 +17,7 @@ func TestMariaDB(t *testing.T) {
 	t.Parallel()
 	runAll(t, startMariaDB(t), slices.Concat(mariadbAndMySQLTests, []namedTest{
 		{"Unreadable", mariadbUnreadable},
+		{"MayNotFlush", mariadbMayNotFlush},
 		{"TriggerFile", mariadbTriggerFile},
 	}))
 }
