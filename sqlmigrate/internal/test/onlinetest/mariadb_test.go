@@ -52,6 +52,7 @@ var mariadbAndMySQLTests = []namedTest{
 	{"Compared", mariadbCompared},
 	{"ComparedAsText", mariadbComparedAsText},
 	{"KeyOrder", mariadbKeyOrder},
+	{"KeyZero", mariadbKeyZero},
 	{"Held", mariadbHeld},
 	{"Polite", mariadbPolite},
 	{"Twice", mariadbTwice},
@@ -67,6 +68,22 @@ func runAll(t *testing.T, server *mariadbServer, tests []namedTest) {
 			test.run(t, server)
 		})
 	}
+}
+
+// mariadbKeyZero tests a row with key 0, whose predecessor is no value of an unsigned column.
+func mariadbKeyZero(t *testing.T, server *mariadbServer) {
+	d := server.database(t,
+		"CREATE TABLE zeros (id int unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY, note varchar(9))",
+		"INSERT INTO zeros (note) VALUES ('zero'), ('one')", "UPDATE zeros SET id = id - 1 ORDER BY id")
+	plan, err := tryOnline(context.Background(), d.DB, "zeros")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plan.Apply(context.Background(), d.DB); err != nil {
+		t.Fatal(err)
+	}
+	d.want(t, "SELECT GROUP_CONCAT(id, note ORDER BY id) FROM zeros", "0zero,1one")
+	d.want(t, "SELECT DATA_TYPE FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'zeros' AND COLUMN_NAME = 'id'", "bigint")
 }
 
 // mariadbSteered tests that another process can pause and continue a move.
