@@ -42,6 +42,18 @@ func TestWhatALossRepeats(t *testing.T) {
 		{"the holder is cut off from those who take, clocks right", func(l model.Loss) bool {
 			return held(l) && l.Settle == 0 && l.Lost < 20 && l.Clock == 0 && !l.Ahead
 		}, 20},
+		{"less than two thirds, and the holder is cut off, clocks right", func(l model.Loss) bool {
+			return held(l) && l.Settle == 0 && l.Lost < 40 && l.Clock == 0 && !l.Ahead
+		}, 40},
+		{"more, and the holder is cut off, clocks right", func(l model.Loss) bool {
+			return l.Settle == 0 && l.Clock == 0 && !l.Ahead
+		}, 60},
+		{"less than two thirds, a clock is ahead", func(l model.Loss) bool {
+			return held(l) && together(l) && l.Lost < 40 && l.Clock > 0 && !l.Ahead
+		}, 1},
+		{"more, a clock is ahead", func(l model.Loss) bool {
+			return together(l) && l.Clock > 0 && !l.Ahead
+		}, 20},
 		{"all settle for a window, clocks right", func(l model.Loss) bool {
 			return l.Settle >= 60 && l.Clock >= 0
 		}, 0},
