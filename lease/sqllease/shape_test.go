@@ -453,7 +453,8 @@ func TestShapeOfNamedTable(t *testing.T) {
 	})
 }
 
-// If a table was named with its schema, its fix names the schema too.
+// If a table was named with its schema, its fix names the schema too, and is valid SQL. On
+// SQLite it rebuilds the table, and so renames it.
 func TestFixOfNamedTable(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -465,6 +466,9 @@ func TestFixOfNamedTable(t *testing.T) {
 		run(t, db, elsewhere(create))
 		store := newStore(db, sqllease.WithTable(schemaOf(t, db)+".elsewhere"))
 		refused := refusal(t, acquire(t, store))
+		if schema := schemaOf(t, db); !strings.Contains(refused.Flaws[0].Fix, schema) {
+			t.Errorf("the fix is %q, want it to name schema %s", refused.Flaws[0].Fix, schema)
+		}
 		fix(t, db, refused.Flaws[0])
 		acceptsTable(t, store)
 	})

@@ -35,9 +35,10 @@ func mariadbProofDDL(rows int) []string {
 	return append(ddl, "ANALYZE TABLE users, orders, notes, tags, payments, visits")
 }
 
-// TestProofMariaDB runs a [proof]. After stage swap there is no Revert on MariaDB, so it
-// takes the move back before, and kills a second move in stage swap. With five million
-// rows it takes half an hour on two cores at the polite pace.
+// TestProofMariaDB runs a [proof], which kills the process of an online move again and again
+// while programs write, and checks that no write is lost. After stage swap there is no Revert on
+// MariaDB, so the test reverts a first move before that stage, and kills a second move during
+// the stage. With five million rows it takes half an hour on two cores at the polite pace.
 func TestProofMariaDB(t *testing.T) {
 	eachPace(t, func(t *testing.T, pace sqlmigrate.Pace) {
 		runMariaDBProof(t, proofMariaDB(t), pace, &mariadbServer{})
@@ -60,8 +61,8 @@ func proofMySQL(t *testing.T) *testserver.Server {
 	return testserver.MySQL(t, "log_bin_trust_function_creators=1", "innodb_redo_log_capacity=4G", "innodb_buffer_pool_size=512M", "innodb_flush_log_at_trx_commit=2", "max_connections=300")
 }
 
-// TestProofMySQL runs a [proof] on MySQL, with an expression index. After stage swap there
-// is no Revert, so it takes the move back before, and kills a second move in stage swap.
+// TestProofMySQL runs a [proof] on MySQL as TestProofMariaDB does on MariaDB, and with an index
+// on an expression, which MariaDB does not have.
 func TestProofMySQL(t *testing.T) {
 	eachPace(t, func(t *testing.T, pace sqlmigrate.Pace) {
 		runMariaDBProof(t, proofMySQL(t), pace, &mariadbServer{mysql: true}, "CREATE INDEX ix_tens ON orders ((amount DIV 10))")
