@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
@@ -162,6 +163,6 @@ func layoutFlags(l snowflake.Layout) string {
 	case snowflake.JSSafeLayout():
 		return "--layout js-safe "
 	}
-	return fmt.Sprintf("--epoch %d --tick %v --datacenter-bits %d --worker-bits %d --sequence-bits %d --total-bits %d ",
-		l.Epoch.UnixMilli(), l.Tick, l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.TotalBits)
+	return fmt.Sprintf("--epoch %s --tick %v --datacenter-bits %d --worker-bits %d --sequence-bits %d --total-bits %d ",
+		l.Epoch.UTC().Format(time.RFC3339Nano), l.Tick, l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.TotalBits)
 }

@@ -196,7 +196,7 @@ func TestParkCommandOfALayout(t *testing.T) {
 	if err == nil {
 		_ = gen.Close(context.Background())
 	}
-	const want = "migrate apply --park --epoch 1420070400000 --tick 1ms --datacenter-bits 5 --worker-bits 5 --sequence-bits 12 --total-bits 63 --dsn URL "
+	const want = "migrate apply --park --epoch 2015-01-01T00:00:00Z --tick 1ms --datacenter-bits 5 --worker-bits 5 --sequence-bits 12 --total-bits 63 --dsn URL "
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("err = %v, want it to have %q", err, want)
 	}

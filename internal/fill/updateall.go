@@ -50,7 +50,7 @@ func updatesOf(stmt *gorm.Statement, m *model.Model) (set clause.Set) {
 		// GORM leaves out a column whose default only the database knows, except default:NULL.
 		leftToDatabase := hasDatabaseDefault(f) && !strings.EqualFold(f.DefaultValue, "NULL")
 		// GORM also leaves out the primary key, the time of creation, columns that the
-		// statement does not select, and columns that the maps lack.
+		// statement does not select, and columns that it does not insert.
 		if isTagged || f.PrimaryKey || leftToDatabase || f.AutoCreateTime > 0 || !selected && (isNamed || restricted) || !inserts(stmt, f) {
 			continue
 		}
@@ -63,7 +63,7 @@ func updatesOf(stmt *gorm.Statement, m *model.Model) (set clause.Set) {
 	return set
 }
 
-// hasDatabaseDefault reports whether the column has a default whose value GORM does not know,
+// hasDatabaseDefault reports whether the column has a default that GORM does not set itself,
 // such as default:NULL or default:now().
 func hasDatabaseDefault(f *schema.Field) bool {
 	return f.HasDefaultValue && f.DefaultValueInterface == nil

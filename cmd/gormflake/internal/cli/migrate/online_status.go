@@ -112,7 +112,7 @@ var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 // the command line. They become a label, which then does not change while the move runs, so
 // that the same command always writes the same series.
 func writeMetrics(out io.Writer, database string, tables []string, s sqlmigrate.OnlineStatus) {
-	labels := `database="` + database + `",tables="` + labelEscapes.Replace(strings.Join(tables, ",")) + `"`
+	labels := `database="` + labelEscapes.Replace(database) + `",tables="` + labelEscapes.Replace(strings.Join(tables, ",")) + `"`
 	write := func(name, kind, help string, value float64) { // writes a metric with the present labels
 		terminal.Say(out, "# HELP gormflake_online_%[1]s %[2]s\n# TYPE gormflake_online_%[1]s %[3]s\ngormflake_online_%[1]s{%[4]s} %[5]v", name, help, kind, labels, value)
 	}
