@@ -128,7 +128,7 @@ func checkCounters(db *gorm.DB, layout snowflake.Layout, cfg *config, keys []*sc
 
 // countersError returns one error for all counters, with their common explanation once. It
 // names the tables, and contains the command and the SQL statements that park the counters.
-// It lists the tables whose counter no statement can park separately. Each statement is on a
+// It lists separately the tables whose counter no statement can park. Each statement is on a
 // line of its own at the end.
 func countersError(counters []check.Counter, layout snowflake.Layout, place parking.Place) error {
 	var tables, parkable, unparkable, statements []string

@@ -46,7 +46,9 @@ type claim struct {
 
 // search repeats attempts under a new token until one returns a worker or an error. It
 // has a value receiver, so that each search starts without the state of an earlier
-// search.
+// search. If the first claim of a process fails, search releases the workers that it may have
+// leased by writes without an answer, because a program that starts again and again would
+// otherwise soon hold all workers.
 func (c claim) search(ctx context.Context) (*heldWorker, error) {
 	c.token, c.starts = newToken(c.window), map[int]int64{}
 	for {

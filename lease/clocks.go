@@ -68,7 +68,8 @@ type clocks struct {
 // To find out which, check takes the store's time at the moment at which the two clocks last
 // agreed, and adds the time that has elapsed since on the monotonic clock. If now is too far
 // ahead of that too, this process's clock has jumped, and check returns an error. Otherwise
-// the store's clock has jumped, and check only logs a warning, once.
+// the store's clock has jumped, and check only logs a warning, once. It does the same if the
+// clocks have never agreed.
 func (c *clocks) check(now int64, storeTime time.Time, starting bool) error {
 	switch {
 	case c.agrees(now, storeTime):

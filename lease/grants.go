@@ -32,6 +32,7 @@ func (l *Lease) Extend(ctx context.Context, held *snowflake.Grant, need time.Tim
 // a connection that the caller itself holds, for example in a transaction. The extension
 // continues after that.
 func (l *Lease) grantBeyond(ctx context.Context, held *snowflake.Grant, need int64) (*snowflake.Grant, error) {
+	// readyGrant returns neither a grant nor an error if the store has to be called first.
 	if grant, err := l.holdings.readyGrant(held, need); grant != nil || err != nil {
 		return grant, err
 	}
@@ -48,7 +49,7 @@ func (l *Lease) grantBeyond(ctx context.Context, held *snowflake.Grant, need int
 	go func() {
 		defer close(done)
 		defer l.storeLock.unlock()
-		l.renewAndNote(need)
+		l.renewAndNote(need) // notes its error, which readyGrant returns below
 	}()
 	select {
 	case <-done:

@@ -228,8 +228,9 @@ func (h *holdings) currentOutage() outage {
 }
 
 // noteFailure notes a failed attempt to get a window, and wakes renewLoop, which then tries
-// again sooner than after a third of the window. It logs the first failure of an outage, and the failure that fences
-// the generator. The caller need not hold the store's lock.
+// again sooner than after a third of the window. noteFailure logs the first failure of an
+// outage, and the failure that fences the generator, which is the first failure after the
+// window has ended or the worker was lost. The caller need not hold the store's lock.
 func (h *holdings) noteFailure(err error) {
 	h.mu.Lock()
 	o, w := &h.outage, h.currentLocked()

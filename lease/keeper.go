@@ -104,7 +104,7 @@ func (k *keeper) reload(ctx context.Context, conn records, w *heldWorker) (*loss
 	case w.writtenByClone(r):
 		return lostToClone(w, r), nil
 	case w.storeForgot(r):
-		w.base = r
+		w.base = r // because restoreBound replaces this record
 		return lostByStore(w, r), nil
 	case r == w.base: // check may find the reason, for example a rule of the table that blocks writes
 		return nil, cmp.Or(k.records.check(ctx), errRefused)

@@ -83,11 +83,10 @@ func (c *config) timeout() time.Duration { return min(maxCall, max(c.window/3, m
 func (c *config) patience() time.Duration { return 4 * c.timeout() }
 
 // WithWindow sets the window, which is the time for which the store reserves a worker ahead
-// of the clock. The lease writes to the
-// store every third of a window. The store may be down for two thirds of the window,
-// less 5 seconds for a call, before a generator stops. The worker of a process that was
-// killed stays leased for up to a window. The default is a minute. The range is 10ms to
-// 24h, and at least three ticks of the layout.
+// of the clock. The lease writes to the store every third of a window. The store may be down
+// for two thirds of the window, less 5 seconds for a call, before a generator stops. The
+// worker of a process that was killed stays leased for up to a window. The default is a
+// minute. The range is 10ms to 24h, and at least three ticks of the layout.
 func WithWindow(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if d < minWindow || d > maxWindow {

@@ -109,9 +109,9 @@ func (l *Lease) renewWindow(ctx context.Context, w *heldWorker, need int64) erro
 // the worker's bound, so that the lease issues only above it if it acquires the worker again.
 // The caller holds storeLock, except in Acquire.
 func (l *Lease) noteLoss(w *heldWorker, lost *loss) {
-	l.chooser.rememberBound(w)
+	l.chooser.rememberBound(w) // before drop, which may lower w.acknowledged
 	l.holdings.drop(w, lost)
-	w.forgotten = lost.setBack
+	w.forgotten = lost.setBack // if set, restoreBound is to raise the bound in the store again
 	l.log.Log(l.ctx, lost.level, lost.message, lost.attrs...)
 }
 

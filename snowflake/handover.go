@@ -32,6 +32,7 @@ func (g *Generator) openFirst(c config) error {
 		return err
 	}
 	if err := c.setPolicy(grant); err != nil {
+		// No ID was issued, so the last tick in use is the tick before the window.
 		return errors.Join(err, g.source.Retire(ctx, grant, grant.tickBefore()))
 	}
 	g.policy = *c.policy
@@ -81,6 +82,7 @@ func (g *Generator) accept(ctx context.Context, grant *Grant, least int64) error
 		return fmt.Errorf("snowflake: %v has been granted before, and two generators under one grant would issue the same IDs: make a new one for each call", grant)
 	}
 	if err := g.checkGrant(grant, least); err != nil {
+		// No ID was issued, so the last tick in use is the tick before the window.
 		return errors.Join(err, g.source.Retire(ctx, grant, grant.tickBefore()))
 	}
 	return nil

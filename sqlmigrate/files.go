@@ -112,7 +112,8 @@ func (p *Plan) WriteStage(ctx context.Context, db *gorm.DB, stage StageName, dir
 		tables = p.Tables
 	}
 	// The file of stage prepare contains the plan. The files of swap and finish read their
-	// statements from the journal that the file of prepare has filled.
+	// statements from the journal that the file of prepare has filled. Without tables there is
+	// no plan, and StageFile returns an error.
 	var online *engine.OnlinePlan
 	if stage == StagePrepare && len(tables) > 0 {
 		o, err := p.Online(ctx, db)

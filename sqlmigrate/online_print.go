@@ -13,14 +13,15 @@ import (
 // order with the locks of each step. Lines are wrapped at the same width as in
 // [Plan.String]; SQL is not wrapped.
 func (o *OnlinePlan) String() string {
+	const details = true // name every object, also if there are many of a kind
 	out := page{width: pageWidth}
 	out.line(0, o.headline())
-	out.obstacles("Blocked by", blockersOf(blockingObjects(o.Blockers)), true)
+	out.obstacles("Blocked by", blockersOf(blockingObjects(o.Blockers)), details)
 	for _, stage := range o.Stages {
 		out.line(0, fmt.Sprintf("\nStage %s: %s", stage.Name, stage.Text))
 		out.onlineSteps(stage.Steps)
 	}
-	out.notes("Notes", engine.Converted(o.Notes, func(text string) engine.Note { return engine.Note{Text: text} }), true)
+	out.notes("Notes", engine.Converted(o.Notes, func(text string) engine.Note { return engine.Note{Text: text} }), details)
 	return out.String()
 }
 

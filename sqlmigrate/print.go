@@ -174,8 +174,9 @@ func (o obstacle) kind() string {
 }
 
 // mergedOf returns one obstacle for a group of the same kind, with the objects, tables and
-// reasons of the whole group. If the fixes differ, it has the fix of the first, and names
-// the object of that fix. If the reasons differ, it marks them as examples.
+// reasons of the whole group. Its object is the list of all objects or, if there are many, of
+// the first and the number of the others. If the fixes differ, it has the fix of the first,
+// and names the object of that fix. If the reasons differ, it marks them as examples.
 func mergedOf(group []obstacle) obstacle {
 	first := group[0]
 	if len(group) == 1 {
@@ -209,7 +210,7 @@ func mergedOf(group []obstacle) obstacle {
 }
 
 // name returns the object. If the object alone could be in several tables, as "primary key",
-// it adds the table, for example "primary key of orders".
+// it adds the table, for example "primary key of orders", unless the object names it already.
 func (o obstacle) name() string {
 	if len(o.tables) == 1 && isUniqueInTable(o.object) && !strings.Contains(o.object, " of table ") {
 		return o.object + " of " + o.tables[0].String()
@@ -427,7 +428,7 @@ func (out *page) notes(title string, notes []engine.Note, details bool) {
 	for _, group := range groups(notes, func(n engine.Note) string { return n.Format }, !details) {
 		text := group[0].Text
 		if !details {
-			text = group[0].Short()
+			text = group[0].Short() // in which long lists of names are cut
 		}
 		if len(group) > 1 {
 			names := engine.List{}

@@ -154,6 +154,7 @@ func FindReferences(ctx context.Context, db *gorm.DB, keys []string, opts ...Opt
 		return nil, err
 	}
 	return read(ctx, db, func(conn *sql.Conn) ([]LikelyReference, error) {
+		// Only its error matters here, which names a column of an option that does not exist.
 		if _, _, err := c.existing(ctx, conn, e); err != nil {
 			return nil, err
 		}

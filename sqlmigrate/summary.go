@@ -111,9 +111,9 @@ func blockingObjects(blockers []Blocker) []BlockingObject {
 	return objects
 }
 
-// isObjectOf reports whether b is about the same object as o. The description of most
-// objects is unique in the database. "column id" and "primary key" are not, so for these
-// the table must be the same too.
+// isObjectOf reports whether b is about the same object as o, and has the same fix. The
+// description of most objects is unique in the database. "column id" and "primary key" are
+// not, so for these the table must be the same too.
 func (o *BlockingObject) isObjectOf(b Blocker) bool {
 	if o.Object != b.Object || o.Fix != b.Fix {
 		return false

@@ -73,8 +73,9 @@ func quantiles(xs []float64) (p50, p99, maximum float64) {
 	return stats.Quantile(xs, 0.5), stats.Quantile(xs, 0.99), stats.Quantile(xs, 1)
 }
 
-// sqlStore is a store of sqllease for a database with a clock. A lease finds out by these
-// interfaces what its store can do, so watchedStore has to implement them too.
+// sqlStore is a store of sqllease for a database with a clock. A lease finds out by such
+// interfaces what its store can do, so watchedStore has to implement them too. A store of
+// sqllease also implements Connector and Queue, which watchedStore implements by methods.
 type sqlStore interface {
 	lease.Store
 	lease.Clock

@@ -230,8 +230,9 @@ func watch(jobs context.Context, db *gorm.DB) (u usage) {
 }
 
 // count returns the number of workers that are not free. A worker whose process was killed is
-// not free until its window has ended. An error counts as 0, because the first job creates the
-// table only after watch has begun.
+// not free until its window has ended, and a released worker not until the clock has reached its
+// bound (Waiting). An error counts as 0, because the first job creates the table only after watch
+// has begun.
 func count(store lease.Store) (n int) {
 	in, err := lease.Inspect(context.Background(), store)
 	if err != nil {

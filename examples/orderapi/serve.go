@@ -64,7 +64,8 @@ func (a api) handler() http.Handler {
 
 // create places the order in the request, and returns it with the status of the answer. If an
 // earlier request with the same Idempotency-Key has placed the order already, create returns
-// the earlier order, because the client may repeat a request whose answer was lost.
+// the earlier order, because the client may repeat a request whose answer was lost. An error
+// of the database has a status below 400, which answer replaces by 500.
 func (a api) create(r *http.Request) (int, Order, error) {
 	order, err := readOrder(r)
 	if err != nil {

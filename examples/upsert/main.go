@@ -137,10 +137,10 @@ func store(db *gorm.DB, products []Product) error {
 	})
 }
 
-// readKeys sets the keys of products to the keys of their rows. This is necessary on MySQL,
-// which has no RETURNING. On SQLite and PostgreSQL, the upsert has returned the keys, so readKeys
-// does nothing. MariaDB has returned them too, but GORM calls it mysql, so readKeys reads them
-// again.
+// readKeys sets the keys of products to the keys of their rows, after store has written the
+// products. This is necessary on MySQL, which has no RETURNING. On SQLite and PostgreSQL, the
+// INSERT of store has returned the keys, so readKeys does nothing. MariaDB has returned them too,
+// but GORM calls it mysql, so readKeys reads them again.
 func readKeys(tx *gorm.DB, products []Product) error {
 	if tx.Name() != "mysql" {
 		return nil

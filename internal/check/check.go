@@ -28,8 +28,9 @@ func Models(db *gorm.DB, set *model.Set, models ...any) error {
 	for _, m := range models {
 		errs = append(errs, c.checkModel(m)...)
 	}
-	// Only now are all foreign keys known. checkUntagged skips these, because checkModel has
-	// checked them.
+	// Only now are all models and foreign keys known. checkUntagged skips the foreign keys,
+	// because checkModel has checked them. CheckJoinTable finds a join table whose rows GORM
+	// would create without the tagged ID that a model of the same table has.
 	for _, s := range c.schemas {
 		errs = append(errs, c.checkUntagged(s)...)
 		for _, rel := range model.Relations(s) {
@@ -74,7 +75,7 @@ func (c *checker) checkModel(value any) []error {
 	errs := checkJSON(s)
 	m := c.set.Model(s)
 	errs = append(errs, m.Err)
-	if len(m.Columns) == 0 && m.Err == nil && !m.LeftOut {
+	if len(m.Columns) == 0 && m.Err == nil && !m.LeftOut { // LeftOut is set by the tag snowflake:"-"
 		return append(errs, fmt.Errorf("gormflake: model %s has no snowflake tag: tag its key snowflake:\"pk\", list it in WithModels, or leave it out of Check", s.Name))
 	}
 	for _, column := range m.Columns {
@@ -84,7 +85,7 @@ func (c *checker) checkModel(value any) []error {
 		c.foreign[ref.Foreign] = true
 		errs = append(errs, c.checkReference(ref))
 	}
-	if m.Err != nil {
+	if m.Err != nil { // a tag or a foreign key of the model is wrong
 		return errs // the model may have no table yet
 	}
 	c.schemas = append(c.schemas, s)
@@ -122,7 +123,8 @@ func (c *checker) checkColumn(column *model.Column) []error {
 }
 
 // checkUntagged checks the columns of type types.ID that are neither tagged nor foreign
-// keys. If such a column is too narrow, a server that is not strict truncates an ID.
+// keys. If such a column is too narrow, a server that is not strict truncates an ID. It skips
+// fields that GORM never writes, and fields with a serializer, which may store another type.
 func (c *checker) checkUntagged(s *schema.Schema) (errs []error) {
 	for _, f := range s.Fields {
 		// hasColumn is not set if the field has no column, or if another field shadows it.

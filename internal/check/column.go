@@ -13,7 +13,8 @@ import (
 )
 
 // checkDeclaredAssigned returns an error if, by the model's declaration, GORM or the
-// database would assign values to the key.
+// database would assign values to the key. It skips serial numbers, because a column that is
+// added to a table with rows may need a default.
 func checkDeclaredAssigned(c *model.Column) error {
 	switch {
 	case c.Serial != nil:
@@ -32,7 +33,7 @@ func checkDeclaredAssigned(c *model.Column) error {
 // declaredProblem skips serial numbers, because the parser of tags has checked them.
 func declaredProblem(dialect string, c *model.Column) string {
 	f := c.Field
-	defer model.ReadLock(f.Schema)()
+	defer model.ReadLock(f.Schema)() // GORM may set the field's type and size at the same time
 	bigint := strings.EqualFold(string(f.DataType), "bigint")
 	switch size := f.Size; {
 	case c.Serial != nil:

@@ -72,7 +72,7 @@ func (t columnType) pads(dialect string) bool {
 // that it does not know.
 func typeHolds(dialect string, c *model.Column, t columnType) bool {
 	// SQLite stores a value of any length in any column, but converts a number in a real column
-	// to floating point.
+	// to floating point. It does not convert text with letters, such as the serial number PAY2022.
 	if dialect == "sqlite" {
 		return c.Serial != nil || !t.isReal()
 	}
@@ -83,7 +83,7 @@ func typeHolds(dialect string, c *model.Column, t columnType) bool {
 		return c.Serial == nil
 	case name == "decimal" || name == "numeric":
 		return c.Serial == nil && t.digits(dialect) >= model.IDDigits
-	case t.isText():
+	case t.isText(): // PostgreSQL's driver stores no number in a column of text
 		return (dialect != "postgres" || c.Kind.IsString()) && (t.size() == 0 || t.size() >= textWidth(c))
 	default:
 		return true

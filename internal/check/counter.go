@@ -33,10 +33,10 @@ func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) (found []C
 	for _, f := range keys {
 		db := writeSession(db, f.Schema.Table)
 		columns, err := readColumns(db, f.Schema.Table)
-		if live := (table{columns: columns}).find(db.Name(), f.DBName); live != nil && live.follows {
+		if live := (table{columns: columns}).find(db.Name(), f.DBName); live != nil && live.followsLargest {
 			next, park, counterErr := readCounter(db, f.Schema.Table, live)
 			err = counterErr
-			// park is nil if the counter cannot be parked.
+			// park is nil if the counter cannot be parked. A counter above place.Limit is parked.
 			if counter := (Counter{Table: f.Schema.Table, Next: next}); err == nil && (park == nil || next <= uint64(place.Limit)) {
 				if park != nil {
 					counter.Park = park(place.ID)
@@ -63,12 +63,12 @@ func (c *checker) checkLiveAssigned(column *model.Column, l *liveColumn) error {
 	switch {
 	case column.Serial != nil:
 		return nil
-	case column.Listed && l.follows && c.set.Unparked: // WithUnparkedCounters accepts the counter
+	case column.Listed && l.followsLargest && c.set.Unparked: // WithUnparkedCounters accepts the counter
 		return nil
-	case l.follows && (column.Listed || l.auto): // a counter, or SQLite's rowid
+	case l.followsLargest && (column.Listed || l.auto): // a counter, or SQLite's rowid
 		problem, err := checkCounter(writeSession(c.db, table), column, l, column.Parking())
 		return errors.Join(problem, tableError(table, err))
-	case l.auto && column.Listed && !l.always: // a sequence
+	case l.auto && column.Listed && !l.generatedAlways: // a sequence
 		return nil
 	case l.random:
 		return columnError(column, fmt.Sprintf("table %s has AUTO_RANDOM on column %s, so that TiDB refuses its keys (error 8216): create the table without AUTO_RANDOM, and copy the rows", table, name))
@@ -84,9 +84,10 @@ func (c *checker) checkLiveAssigned(column *model.Column, l *liveColumn) error {
 // warnOfRowid adds a warning for a SQLite table that assigns a key to a row without a
 // key. The warning contains the statement of a trigger by which the table rejects such a
 // row. A missing trigger is not an error, because SQLite assigns keys in every table whose
-// primary key is an INTEGER, and the trigger slows each INSERT a little.
+// primary key is an INTEGER, and the trigger slows each INSERT a little. warnOfRowid skips
+// listed models and AUTOINCREMENT, because checkLiveAssigned checks their counters.
 func (c *checker) warnOfRowid(column *model.Column, l *liveColumn) {
-	if c.db.Name() != "sqlite" || column.Listed || column.Serial != nil || l.auto || !l.follows {
+	if c.db.Name() != "sqlite" || column.Listed || column.Serial != nil || l.auto || !l.followsLargest {
 		return
 	}
 	schema, table := splitName(column.Field.Schema.Table)

@@ -21,6 +21,7 @@ func (t table) comparesExactly() bool {
 // inexactReason returns the reason why a query for an ID also finds other IDs, or "" if the
 // server compares the column with the ID exactly. The driver sends the ID as a string if the
 // field is a string, and otherwise as a number. live is nil if the table does not exist.
+// inexactReason skips serial numbers, because [typeHolds] accepts no number column for them.
 func (c *checker) inexactReason(column *model.Column, live *liveColumn) string {
 	if c.db.Name() != "mysql" || column.Serial != nil {
 		return ""
@@ -65,6 +66,6 @@ func (c *checker) typeOf(column *model.Column, live *liveColumn) columnType {
 	if live != nil {
 		return live.dbType
 	}
-	defer model.ReadLock(column.Field.Schema)()
+	defer model.ReadLock(column.Field.Schema)() // GORM may set the field's type at the same time
 	return columnType(c.db.Migrator().FullDataTypeOf(column.Field).SQL)
 }

@@ -28,10 +28,10 @@ type liveColumn struct {
 	// random reports whether TiDB assigns the keys, by AUTO_RANDOM.
 	random bool
 
-	// follows reports whether the database assigns the key after the largest key to a row
-	// without a key. always reports whether the database rejects keys that it did not
-	// assign.
-	follows, always bool
+	// followsLargest reports whether the database assigns the key after the largest key to a
+	// row without a key. generatedAlways reports whether the database rejects keys that it
+	// did not assign.
+	followsLargest, generatedAlways bool
 }
 
 // find returns the column that the database finds by this name in quotes, or nil. dialect is
@@ -128,7 +128,7 @@ func sqliteColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 		err := rows.Scan(&l.name, &l.dbType, &l.defaultValue, &key, &keys, &ddl, &guarded)
 		l.auto = key > 0 && autoincrement.MatchString(ddl.String)
 		// An INTEGER that is the only key column is the rowid, unless the table has none.
-		l.follows = key > 0 && keys == 1 && !guarded && strings.EqualFold(string(l.dbType), "integer") && !withoutRowid.MatchString(ddl.String)
+		l.followsLargest = key > 0 && keys == 1 && !guarded && strings.EqualFold(string(l.dbType), "integer") && !withoutRowid.MatchString(ddl.String)
 		return err
 	}, query, name, sqliteguard.Name(name), name, sql.NullString{String: strings.TrimSuffix(schema, "."), Valid: schema != ""})
 }
@@ -156,7 +156,7 @@ JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 WHERE a.attrelid = to_regclass(?) AND a.attnum > 0 AND NOT a.attisdropped`
 	columns, err := readRows(db, func(rows *sql.Rows, l *liveColumn) error {
-		return rows.Scan(&l.name, &l.dbType, &l.defaultValue, &l.auto, &l.always)
+		return rows.Scan(&l.name, &l.dbType, &l.defaultValue, &l.auto, &l.generatedAlways)
 	}, query, db.Statement.Quote(name))
 	if len(columns) == 0 && err == nil {
 		err = postgresHidden(db, name)
@@ -193,7 +193,7 @@ func mysqlColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 		var null, key, extra sql.NullString
 		err := rows.Scan(&l.name, &l.dbType, &null, &key, &l.defaultValue, &extra)
 		l.auto = strings.Contains(strings.ToLower(extra.String), "auto_increment")
-		l.follows = l.auto
+		l.followsLargest = l.auto
 		return err
 	}, "SHOW COLUMNS FROM "+db.Statement.Quote(name))
 	if err != nil && noSuchTable.MatchString(err.Error()) {

@@ -7,11 +7,11 @@ import (
 	"gorm.io/gorm"
 )
 
-// KeepInRebuilds registers a callback that preserves a table's counter when GORM's
-// migrator for SQLite rebuilds the table, for example to add a CHECK or drop a column.
-// The migrator copies the rows into TABLE__temp, drops the table, and renames the copy,
-// whose counter would follow the largest key. The callback is on raw statements, because
-// the migrator uses them.
+// KeepInRebuilds registers a callback that preserves a table's auto-increment counter, which
+// may be parked, when GORM's migrator for SQLite rebuilds the table, for example to add a
+// CHECK or drop a column. The migrator copies the rows into TABLE__temp, drops the table, and
+// renames the copy, whose counter would follow the largest key. The callback is on raw
+// statements, because the migrator uses them. A second call for the same db does nothing.
 func KeepInRebuilds(db *gorm.DB) error {
 	const name = "gormflake:rebuild"
 	raw := db.Callback().Raw()

@@ -24,8 +24,8 @@ type column struct {
 // default only the database knows come last, and only if the rows have values for them.
 func columnsOf(stmt *gorm.Statement, list rowview.Rows) ([]*column, error) {
 	var columns, withDefault []*column
-	// selected has the columns of Select (true) and Omit (false). restricted is set if the
-	// statement has a Select other than "*".
+	// selected has the columns of Select (true) and Omit (false), and fields that may not be
+	// created (false). restricted is set if the statement has a Select other than "*".
 	selected, restricted := stmt.SelectAndOmitColumns(true, false) // for a create, not for an update
 	for _, name := range stmt.Schema.DBNames {
 		f := stmt.Schema.FieldsByDBName[name]

@@ -29,7 +29,7 @@ func checkKeys(stmt *gorm.Statement, m *model.Model) error {
 		return err
 	}
 	for _, g := range m.Groups {
-		g = g.Selected(selected)
+		g = g.Selected(selected) // without the columns that the statement omits
 		if err := renumber(stmt, g, rows); err != nil {
 			return err
 		}
@@ -49,8 +49,8 @@ func checkSkipped(stmt *gorm.Statement, m *model.Model) error {
 		return nil
 	}
 	named, restricted := stmt.SelectAndOmitColumns(true, false) // for a create, not for an update
-	// Check the primary keys that the statement writes and for which no default is
-	// declared.
+	// Check the primary keys that the statement writes. If a struct has 0 in a column with a
+	// default or auto-increment, GORM writes the default or leaves the column to the database.
 	columns := slices.DeleteFunc(slices.Clone(m.Columns), func(c *model.Column) bool {
 		written, isNamed := named[c.Field.DBName]
 		return !c.Primary || c.Serial != nil || c.Field.HasDefaultValue || !written && (isNamed || restricted)
@@ -62,6 +62,7 @@ func checkSkipped(stmt *gorm.Statement, m *model.Model) error {
 	}
 	for i, values := range maps {
 		for _, c := range columns {
+			// zero is false for a map without the key, which the statement then does not write.
 			if zero, _ := rowview.ZeroInMap(c.Field, values); zero {
 				return rowError(c, i, len(maps) > 1, missingText(c)+bySkip)
 			}
@@ -97,11 +98,12 @@ func checkMaps(stmt *gorm.Statement, m *model.Model, maps []map[string]any, sele
 	return nil
 }
 
-// mapProblem returns the problem with the column's value in the map, or "".
+// mapProblem returns the problem with the column's value in the map, or "". It rejects an SQL
+// expression only as a key, because the result may be 0, or a key that a generator may issue.
 func mapProblem(c *model.Column, values map[string]any) string {
 	zero, found := rowview.ZeroInMap(c.Field, values)
 	switch value := values[nameIn(values, c.Field)]; {
-	case !found:
+	case !found: // Create has written it into the map, so a hook has removed it
 		return missingText(c) + byHook
 	case zero:
 		return missingText(c) + "the map has 0 for it: leave it out for the plugin to fill, or set a key"
@@ -120,7 +122,8 @@ func isExpression(value any) bool {
 	return false
 }
 
-// checkSet returns an error for the first row in which one of the columns is unset.
+// checkSet returns an error for the first row in which one of the columns is unset. cause is
+// the end of the error, such as byHook. checkSet skips nil elements, which GORM rejects.
 func checkSet(rows rowview.Rows, columns []*model.Column, cause string) error {
 	for i := range rows.N {
 		row := rows.At(i)

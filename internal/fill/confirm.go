@@ -12,8 +12,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// confirmKeys runs after the INSERT. If an upsert found an existing row with another key than
-// its struct, confirmKeys sets the row's key in the struct. It reads the keys from the table
+// confirmKeys runs after the INSERT. First, restoreKeys writes back the keys that GORM may have
+// overwritten in the structs. If an upsert found an existing row with another key than its
+// struct, confirmKeys then sets the row's key in the struct. It reads the keys from the table
 // unless the statement reports the key, or reports that all rows have the keys of their
 // structs.
 func confirmKeys(stmt *gorm.Statement, m *model.Model) error {
@@ -50,6 +51,7 @@ func confirmKeys(stmt *gorm.Statement, m *model.Model) error {
 // checkSent returns an error if a callback that ran after [BeforeInsert] has changed the
 // statement so that the plugin cannot know the keys of its rows. An example is a list
 // with RETURNING, in which GORM writes returned rows into the structs by their positions.
+// checkSent also returns an error if a callback has left a key of the structs out of the INSERT.
 func checkSent(stmt *gorm.Statement, m *model.Model, report reportKind) error {
 	conflict, _ := onConflict(stmt)
 	_, hasReturning := stmt.Clauses["RETURNING"]
@@ -66,6 +68,7 @@ func checkSent(stmt *gorm.Statement, m *model.Model, report reportKind) error {
 	}
 	for _, c := range m.Columns {
 		written := slices.ContainsFunc(sent.Columns, func(column clause.Column) bool { return column.Name == c.Field.DBName })
+		// If GORM reads the column back after the INSERT, the struct gets the key of the row.
 		if !written && !readsBack(stmt, c) && hasValue(stmt, c) {
 			return fmt.Errorf("a callback has left %s, which the struct has, out of the statement after the plugin had prepared it: register the callback before the plugin", c.Field.BindName())
 		}
@@ -102,9 +105,9 @@ func lastInsertID(stmt *gorm.Statement) (id int64, ok bool) {
 	return id, err == nil
 }
 
-// takeLastID sets the struct's key to id, the key of the existing row that the upsert
-// found. After an INSERT id is 0, or the struct's own key if the column has a counter,
-// and takeLastID changes nothing.
+// takeLastID sets the key of the statement's only row to id, which is the key of the existing
+// row that the upsert found. If the row was inserted, id is 0, or the row's own key if the
+// column has a counter, and takeLastID changes nothing.
 func takeLastID(stmt *gorm.Statement, c *model.Column, id int64) error {
 	e := entriesOf(stmt, []*model.Column{c})[0]
 	if id == 0 || id == c.Get(e.row).Int64() {

@@ -43,6 +43,7 @@ func Create(db *gorm.DB, set *model.Set) {
 		_ = db.AddError(err)
 		return
 	}
+	// Under guard.Skip, the caller or the database sets the keys.
 	if len(m.Columns) == 0 || guard.Skipped(stmt.Context) {
 		return
 	}
@@ -83,7 +84,7 @@ func BeforeInsert(db *gorm.DB, set *model.Set) {
 	if len(m.Columns) == 0 {
 		return
 	}
-	if guard.Skipped(stmt.Context) {
+	if guard.Skipped(stmt.Context) { // the caller or the database sets the keys
 		reject(db, checkSkipped(stmt, m))
 		return
 	}
@@ -113,6 +114,7 @@ func AfterInsert(db *gorm.DB, set *model.Set) {
 		return
 	}
 	m := set.Model(stmt.Schema)
+	// Under guard.Skip, the caller or the database sets the keys.
 	if len(m.Columns) == 0 || guard.Skipped(stmt.Context) {
 		return
 	}

@@ -14,10 +14,10 @@ import (
 )
 
 // findKeys reads the keys of the rows from the table after an upsert, and sets them in the
-// structs, because an existing row may have another key than its struct. It finds a row
-// under the key of its struct, or else by its unique columns. If the table has no such row,
-// because DO NOTHING or a condition left it out, findKeys clears the keys of the struct. If
-// the row must be found, it returns an error instead.
+// structs, because an existing row may have another key than its struct. It looks for a row
+// under the key of its struct. If there is none, DO NOTHING or a condition may have left the
+// row out, and findKeys clears the keys of the struct. But if the row must be found, findKeys
+// finds it by its unique columns, or returns an error.
 func findKeys(stmt *gorm.Statement, m *model.Model) error {
 	entries, id := entriesOf(stmt, m.Columns), identifier(stmt, m)
 	byKey, err := rowsByKey(stmt, m, id, entries)
@@ -25,7 +25,7 @@ func findKeys(stmt *gorm.Statement, m *model.Model) error {
 		return err
 	}
 	for i, e := range entries {
-		if !e.row.IsValid() {
+		if !e.row.IsValid() { // a nil element
 			continue
 		}
 		found := byKey[id.Value(e.row)]
@@ -56,7 +56,8 @@ func mustBeFound(stmt *gorm.Statement, row reflect.Value) bool {
 	if readNote(stmt).nested {
 		return true
 	}
-	// GORM copies the key to the related rows that it saves after this row.
+	// GORM copies the key to the related rows that it saves after this row. The related rows of
+	// a row of another type, which has the fields of the model, do not count here.
 	one := rowview.Rows{Value: row, N: 1}
 	return slices.ContainsFunc(model.Relations(stmt.Schema), func(rel *schema.Relationship) bool {
 		return rel.Type != schema.BelongsTo && row.Type() == stmt.Schema.ModelType && Related(stmt, one, rel) >= 0
@@ -79,7 +80,7 @@ func (e entry) takeKeys(stmt *gorm.Statement, m *model.Model, found reflect.Valu
 		e.copyToMap(m.Columns)
 		return nil
 	}
-	for _, f := range readable(stmt.Schema, m) {
+	for _, f := range readable(stmt.Schema, m) { // the keys and the defaults of the database
 		value, _ := f.ValueOf(stmt.Context, found)
 		if err := f.Set(stmt.Context, e.row, value); err != nil {
 			return err
@@ -148,8 +149,9 @@ type unique struct {
 }
 
 // uniques returns the sets of columns by which the upsert can have found a row. These are
-// the columns that ON CONFLICT names, unless a primary key is among them, and the unique
-// indexes that the model declares.
+// the columns that ON CONFLICT names, and the unique indexes that the model declares. If ON
+// CONFLICT names a primary key, uniques leaves its columns out, because findKeys has looked for
+// a tagged primary key before.
 func uniques(stmt *gorm.Statement, m *model.Model) (all []unique) {
 	if conflict, _ := onConflict(stmt); conflict != nil {
 		named := unique{where: conflict.TargetWhere.Exprs}

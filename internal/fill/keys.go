@@ -40,7 +40,8 @@ func fillDest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCom
 }
 
 // fillRows gets the IDs that the rows need for the columns of a group, in one call of the
-// generator, and sets these columns. A group contains the columns with the same generator.
+// generator, and sets these columns. A group contains the columns with the same generator. If
+// the generator is for tests, observeKeys first passes it the keys that rows already have.
 func fillRows(stmt *gorm.Statement, set *model.Set, g *model.Group, rows rowview.Rows) error {
 	observeKeys(rows, g)
 	n, lack := needs(rows, g)
@@ -76,6 +77,7 @@ func fillMaps(stmt *gorm.Statement, set *model.Set, m *model.Model, maps []map[s
 	for i, values := range maps {
 		missing += copyTo(list.Index(i), values, m.Columns)
 	}
+	// Plain is set because the list contains structs, not pointers.
 	structs := rowview.Rows{Value: list, Many: true, N: len(maps), Plain: true}
 	for _, g := range m.Groups {
 		g = g.Selected(selected)

@@ -22,7 +22,7 @@ func prepare(stmt *gorm.Statement, m *model.Model) error {
 		return err
 	}
 	conflict, _ := onConflict(stmt)
-	if conflict != nil && keepIDs(stmt, m, conflict) {
+	if conflict != nil && keepIDs(stmt, m, conflict) { // keepIDs has changed conflict
 		stmt.AddClause(*conflict)
 	}
 	report := reportOf(stmt, m)
@@ -59,7 +59,8 @@ func checkUpsert(stmt *gorm.Statement, m *model.Model) error {
 	if !gormAddsReturning(stmt) || stmt.Name() == "mysql" {
 		return nil
 	}
-	// An existing row that is found by its key has the key of its struct.
+	// An existing row that is found by its key has the key of its struct, and so the serial
+	// numbers that are made from the key.
 	if covers(target(stmt, *c), columnsNotFromKey(m)) {
 		return nil
 	}

@@ -40,7 +40,8 @@ func selectKeys(stmt *gorm.Statement, columns []*model.Column) model.Selection {
 // struct, because the row would get another value or none. It also rejects a statement
 // that omits a primary key, because SQLite would choose a number that a generator may
 // issue later, and MySQL stores 0 if sql_mode is empty. It accepts a key that the model
-// leaves to the database, because GORM reads that key back.
+// leaves to the database, because GORM reads that key back. If it accepts an omitted column,
+// it sets omits in the note, so that checkSent does not blame a callback for the omission.
 func checkOmitted(stmt *gorm.Statement, m *model.Model, selected model.Selection) error {
 	if selected == nil {
 		return nil

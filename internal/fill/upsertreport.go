@@ -65,7 +65,8 @@ func reportOfMySQL(stmt *gorm.Statement, m *model.Model) reportKind {
 
 // reportOfDoNothing returns the way in which an INSERT with DO NOTHING reports that it has
 // skipped existing rows. The count of affected rows is then smaller than the number of
-// structs. It is not for a list with RETURNING, because GORM also counts skipped rows there.
+// structs. For a list with RETURNING, the count reports nothing, because GORM also counts the
+// skipped rows there.
 func reportOfDoNothing(stmt *gorm.Statement) reportKind {
 	_, hasReturning := stmt.Clauses["RETURNING"]
 	if isList(stmt) && (hasReturning || gormAddsReturning(stmt) && len(stmt.Schema.FieldsWithDefaultDBValue) > 0) {

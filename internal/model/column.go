@@ -118,7 +118,7 @@ func (c *Column) setSerial(code string) error {
 // CheckWidth returns an error if f is declared too narrow for the serial numbers of c.
 // The field f is c's field or a foreign key to it.
 func (c *Column) CheckWidth(f *schema.Field) error {
-	defer ReadLock(f.Schema)()
+	defer ReadLock(f.Schema)() // GORM may set the size of a foreign key in another goroutine
 	if size, setting := declaredSize(f); size > 0 && size < c.Serial.Width() {
 		return fmt.Errorf("the column has %d characters, a serial number of %s has %d: raise gorm:%q", size, c.code, c.Serial.Width(), setting)
 	}
@@ -247,7 +247,7 @@ func (c *Column) Find(row reflect.Value) (v reflect.Value, ok bool) {
 			row = row.Field(i)
 			continue
 		}
-		row = row.Field(-i - 1) // an embedded pointer
+		row = row.Field(-i - 1) // GORM writes the index i of an embedded pointer as -i-1
 		if row.IsNil() {
 			return row, false
 		}

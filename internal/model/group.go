@@ -174,9 +174,9 @@ func (g *Group) LacksSerial(row reflect.Value) bool {
 	return slices.ContainsFunc(g.Serials, func(c *Column) bool { return c.Unset(row) })
 }
 
-// serialFromKey reports whether the row's serial numbers are made from its primary key. The
-// key is set, or [Group.Fill] will set it. Otherwise the row needs one more ID, from which
-// all its serial numbers are made.
+// serialFromKey reports whether the row's serial numbers are made from its primary key. They
+// are if the key has a serial number, or is unset, because [Group.Fill] then sets it before.
+// Otherwise the row needs one more ID, from which all its serial numbers are made.
 func (g *Group) serialFromKey(row reflect.Value) bool {
 	return g.Primary != nil && (g.Representable(g.Primary.Get(row)) || g.Primary.Unset(row))
 }

@@ -68,9 +68,9 @@
 //     foreign keys in check.go, and counters in counter.go and column.go. Change live.go only
 //     for a property that the catalog must give.
 //   - It is a new role, such as pk: the command "gormflake vet" parses tags itself
-//     (cmd/gormflake/internal/cli/vet/types.go), but accepts every option of pk. Messages that tell a user which tag to write
-//     are in column.go and listed.go here, guard.go of internal/guard (primary keys only),
-//     and build.go and count.go of internal/tree.
+//     (cmd/gormflake/internal/cli/vet/types.go), but accepts every option of pk. Messages that
+//     tell a user which tag to write are in column.go and listed.go here, guard.go of
+//     internal/guard (primary keys only), and build.go and count.go of internal/tree.
 //   - It changes the name of a column in errors: rowError, checkOmitted and checkSent of
 //     internal/fill, and ModifyStatement of internal/guard.
 //   - It names another field: newColumn finds the field.

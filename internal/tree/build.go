@@ -34,13 +34,13 @@ func build(stmt *gorm.Statement, set *model.Set, key graphKey) (*graph, error) {
 		return nil, err
 	}
 	g := &graph{root: &edge{name: key.root.Name, target: root}, nodes: sorted(b.found)}
-	// Each model has a slot, which is the place of its IDs, for each of its generators.
+	// Each model has a block of IDs for each of its generators.
 	for i, n := range g.nodes {
 		n.index = i
-		n.slot = g.slots
-		g.slots += len(n.groups)
+		n.firstBlock = g.numBlocks
+		g.numBlocks += len(n.groups)
 	}
-	if g.slots == 0 {
+	if g.numBlocks == 0 {
 		return nil, fmt.Errorf(`gormflake: Assign: model %s and its relations have no tagged field: tag the key with snowflake:"pk"`, key.root.Name)
 	}
 	// markParents comes last, because it reads shared, which the lines before it complete.

@@ -13,7 +13,7 @@ import (
 // are left to claimPass.
 type countPass struct {
 	ctx          context.Context
-	counts       []int                  // number of IDs for each model and generator, by [node.slot]
+	counts       []int                  // number of IDs of each block, by [node.firstBlock]
 	linkedRelays map[rowColumn]struct{} // columns that links will set and other links read ([link.toRelay])
 
 	// Rows may have two parents if spans overlap, or if otherParent is set. spans are the
@@ -36,7 +36,7 @@ func (p *countPass) visitRow(n *node, row reflect.Value) error {
 		if n.keyMayChange && g.LacksSerial(row) {
 			ids++ // if the key that a link sets has no serial number, this ID gives one
 		}
-		p.counts[n.slot+i] += ids
+		p.counts[n.firstBlock+i] += ids
 	}
 	return nil
 }

@@ -12,9 +12,9 @@ import (
 // graph describes the trees of one shape. It contains the models that can be reached from
 // the root, and the relations between them.
 type graph struct {
-	root  *edge   // leads to the first rows of the tree
-	nodes []*node // the models, parents before children
-	slots int     // number of blocks of IDs to generate, one for each model and generator
+	root      *edge   // leads to the first rows of the tree
+	nodes     []*node // the models, parents before children
+	numBlocks int     // number of blocks of IDs to generate, one for each model and generator
 
 	// needsRepeat is set if a link may replace a row's key after other rows refer to it,
 	// or after a serial number was made from it. The keyPass then runs several times.
@@ -25,11 +25,11 @@ type graph struct {
 // its relations, belongs-to first, because other relations may refer to a key that a
 // belongs-to relation sets.
 type node struct {
-	index  int // index among the nodes of the graph
-	schema *schema.Schema
-	groups []*model.Group
-	slot   int // index of the first group's block of IDs; the blocks of its other groups follow
-	edges  []*edge
+	index      int // index among the nodes of the graph
+	schema     *schema.Schema
+	groups     []*model.Group
+	firstBlock int // index of the first group's block of IDs; the blocks of its other groups follow
+	edges      []*edge
 
 	// keyMayChange is set if a relation may replace the keys of the node's rows, because the key
 	// is also a foreign key. ownKeyIsForeign is also set if the node itself declares that

@@ -13,7 +13,7 @@ import (
 // keyPass is the pass of a walk that sets keys, serial numbers and foreign keys.
 type keyPass struct {
 	ctx    context.Context
-	blocks []block // one for each model and generator, from the index [node.slot] of the model
+	blocks []block // one for each model and generator, from the index [node.firstBlock] of the model
 
 	keysOnly bool // leave serial numbers unset until no key changes any more
 	replaced bool // a link replaced a key to which other rows may refer
@@ -32,11 +32,11 @@ func generate(ctx context.Context, set *model.Set, g *graph, counts []int) ([]bl
 	blocks := make([]block, len(counts))
 	for _, n := range g.nodes {
 		for i, group := range n.groups {
-			buffer, err := set.Generate(ctx, group, counts[n.slot+i])
+			buffer, err := set.Generate(ctx, group, counts[n.firstBlock+i])
 			if err != nil {
 				return blocks, fmt.Errorf("model %s: %w", n.schema.Name, err)
 			}
-			blocks[n.slot+i] = block{unused: *buffer, buffer: buffer}
+			blocks[n.firstBlock+i] = block{unused: *buffer, buffer: buffer}
 		}
 	}
 	return blocks, nil
@@ -61,10 +61,10 @@ func (p *keyPass) visitRow(n *node, row reflect.Value) error {
 		fill = (*model.Group).FillKeys
 	}
 	for i, g := range n.groups {
-		b := &p.blocks[n.slot+i]
+		b := &p.blocks[n.firstBlock+i]
 		var ok bool
 		if b.unused, ok = fill(g, row, b.unused); !ok {
-			return errModified
+			return errModified // there are too few IDs, although the first walk counted them
 		}
 	}
 	return nil
@@ -83,6 +83,7 @@ func (p *keyPass) visitLink(e *edge, parent, child reflect.Value) error {
 		if err := l.copy(p.ctx, parent, child); err != nil {
 			return fmt.Errorf("%s: %w", e.name, err)
 		}
+		// Content returns nil for an unset key, which has no old value.
 		if mayReplaceKey && before != nil && !reflect.DeepEqual(before, l.to.Content(child)) {
 			p.replaced = true
 		}

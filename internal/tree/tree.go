@@ -69,13 +69,14 @@ func (graphs *Graphs) find(stmt *gorm.Statement, set *model.Set, treeType, rowTy
 // the mistakes of the tree, so that the tree stays unchanged if it has a mistake or if a
 // generator fails.
 func assign(stmt *gorm.Statement, set *model.Set, g *graph, tree reflect.Value) error {
-	count := &countPass{ctx: stmt.Context, counts: make([]int, g.slots)}
-	count.spans = count.fewSpans[:0]
+	count := &countPass{ctx: stmt.Context, counts: make([]int, g.numBlocks)}
+	count.spans = count.fewSpans[:0] // saves small trees an allocation
 	w := walk{graph: g, tree: tree, visited: make([]visits, len(g.nodes))}
 	if err := w.run(count); err != nil {
 		return err
 	}
-	// Only in these trees can a row have two parents, so spare the other trees this walk.
+	// A row can have two parents only if the walk reached a row again, if a child points back to
+	// another row than its parent, or if two slices share rows. Spare other trees this walk.
 	if w.reachedAgain || count.otherParent || overlap(count.spans) {
 		if err := w.checkParents(stmt.Context); err != nil {
 			return err

@@ -117,6 +117,7 @@ func (w *walk) visitRows(e *edge, owner, v reflect.Value) error {
 
 // visitRelated walks one row of relation e, and links it to owner, which has the relation.
 // The parent is visited first. It is row in a belongs-to relation, and otherwise owner.
+// If the relation's foreign key cannot hold the key, visitRelated returns e.refused.
 func (w *walk) visitRelated(e *edge, owner, row reflect.Value) error {
 	if e.refused != nil {
 		return e.refused

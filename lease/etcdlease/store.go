@@ -61,7 +61,7 @@ func (s *store) load(ctx context.Context) (map[int]lease.Record, error) {
 
 // CompareAndSwap replaces the record of the worker by to if it equals from, and reports
 // whether the cluster has acknowledged that. After an error, the write may have happened:
-// see [lease.Store].
+// see [lease.Store]. Swap of [stores.Server] formats both records as text.
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
 	return s.Swap(ctx, worker, from, to, func(ctx context.Context, from, to string) (bool, error) {
 		return s.swap(ctx, s.prefix+strconv.Itoa(worker), from, to)

@@ -37,7 +37,7 @@ func (s *store) Connect(ctx context.Context) (lease.Store, func(), error) {
 func (s *store) checkFirst(ctx context.Context) error {
 	reading, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	a, err := s.read(reading, -1) // for the run ID
+	a, err := s.read(reading, -1) // the layout's record, because the answer contains the run ID
 	if err != nil {
 		return err
 	}

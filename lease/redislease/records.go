@@ -84,7 +84,8 @@ func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time
 
 // CompareAndSwap replaces the record of the worker by to if it equals from, and reports
 // whether the server has acknowledged that. After an error, the write may have happened:
-// see [lease.Store]. It checks the server's settings first if no call has checked them yet.
+// see [lease.Store]. It checks the server's settings first if no call has checked them yet. Swap
+// of [stores.Server] formats both records as text.
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
 	if s.lastCheck.Load() == nil {
 		if err := s.ensureChecked(ctx, ""); err != nil { // no server has shown its run ID yet
@@ -93,7 +94,7 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	}
 	return s.Swap(ctx, worker, from, to, func(ctx context.Context, from, to string) (bool, error) {
 		reply, err := s.write(ctx, worker, from, to)
-		if reply == -1 { // see swapScript
+		if reply == -1 { // the record is the new one already, perhaps by a first run of swapScript
 			err = stores.ErrPresent
 		}
 		return reply == 1, err

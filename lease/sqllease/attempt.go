@@ -111,7 +111,7 @@ func (s *store) classify(err error) errorKind {
 	switch kind := s.dialect().classify(err); {
 	case kind != denied:
 		return kind
-	case s.ready.Load() == nil: // no session has had the right yet
+	case s.ready.Load() == nil: // no session has had the right; on MySQL the table may be absent
 		return s.dialect().deniedAtFirst
 	}
 	return elsewhere // an earlier session had the right, so another session may have it

@@ -51,7 +51,9 @@ func (s *store) usableConn(ctx context.Context) (*sql.Conn, error) {
 			discard(conn) // after an error of any other kind too; a second discard has no effect
 		} else if !errors.Is(err, errSlow) {
 			// The pool could not open a new connection. It opens one only if it has no
-			// idle connection, so no dead connection is left to try.
+			// idle connection, so no dead connection is left to try. errSlow does not show
+			// that, because the time may have passed while a driver such as pgx tested an
+			// idle connection that is dead.
 			left = min(left, 0)
 		}
 		mayMove := left > -maxMoves && s.classify(err) == elsewhere

@@ -73,7 +73,8 @@ type dialect struct {
 	// create the table, and other, which already has a table of this name with records.
 	// other is empty if there is no such table, or if the program itself has chosen the
 	// session's schema, for example in its DSN. otherTable is nil if an unqualified
-	// name cannot lead to different schemas.
+	// name cannot lead to different schemas, and on TiDB, which does not show whether the
+	// session has changed its database.
 	otherTable func(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error)
 
 	// renameQualified reports whether RENAME TO needs the schema in the new name.

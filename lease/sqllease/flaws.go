@@ -31,9 +31,10 @@ func (d *dialect) flaws(found shape, t tableName, namespace string) []Flaw {
 	return append(flaws, d.keyFlaws(found.keys, t)...)
 }
 
-// columnFlaws returns the reason why the column cannot be used, or nil. A column of the
-// key must not be NULL, because a unique key accepts several rows with NULL. In bound and
-// owner, NULL is an error of the read that finds it.
+// columnFlaws returns the reason why the column cannot be used, or nil. A column that is not
+// exact cannot hold every value of the store, or does not compare its values byte by byte. A
+// column of the key must not be NULL, because a unique key accepts several rows with NULL. In
+// bound and owner, NULL is an error of the read that finds it.
 func (d *dialect) columnFlaws(c column, t tableName, name string) []Flaw {
 	want := d.typeOf(name)
 	switch key := name == "namespace" || name == "worker_id"; {

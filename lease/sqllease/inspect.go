@@ -45,8 +45,9 @@ func (s *store) inspect(ctx context.Context, conn *sql.Conn, limit time.Duration
 }
 
 // checkEngine refuses servers that use the protocol of PostgreSQL or MySQL but are
-// other products, because their settings do not mean the same. For TiDB it also replaces
-// the dialect of MySQL by TiDB's.
+// other products, because their settings do not mean the same. With AllowVolatile it accepts
+// them. For TiDB it also replaces the dialect of MySQL by TiDB's, whose field untried is the
+// reason in the error.
 func (s *store) checkEngine(ctx context.Context, on timedConn) error {
 	if s.dialect() == sqliteDialect { // SQLite is a library, not a server
 		return nil

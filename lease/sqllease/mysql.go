@@ -226,7 +226,8 @@ FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = COALESCE(?, DATABAS
   AND ACTION_TIMING = 'BEFORE' AND EVENT_MANIPULATION <> 'DELETE'` + noLimit
 
 // mysqlShape reads the columns and parts of the table, whether a temporary table hides
-// it, and whether the server is a node of a Galera cluster.
+// it, and whether the server is a node of a Galera cluster. A table whose kind is not empty is
+// not a plain table. The store refuses it, so mysqlShape does not read the rest.
 func mysqlShape(ctx context.Context, conn *sql.Conn, t tableName) (found shape, err error) {
 	// Without a schema, NULL makes the queries use the session's database.
 	table := []any{sql.NullString{String: t.schema, Valid: t.schema != ""}, t.name}

@@ -120,7 +120,9 @@ func inspectPostgres(ctx context.Context, on timedConn, _ tableName) (found sess
 func otherTablePostgres(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error) {
 	var source string
 	err = on.QueryRowContext(ctx, "SELECT COALESCE(CAST(current_schema() AS text), ''), source FROM pg_settings WHERE name = 'search_path'").Scan(&here, &source)
-	if err != nil || here == "" || source == "client" { // "client" means that the DSN has set it
+	// here is "" if no schema of search_path exists. "client" means that the DSN has set
+	// search_path.
+	if err != nil || here == "" || source == "client" {
 		return here, "", err
 	}
 	others, err := queryTexts(ctx, on, `SELECT CAST(n.nspname AS text) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace

@@ -17,7 +17,9 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 }
 
 // Get returns the records of these keys, or all records if there are no keys. It also
-// returns the server's time, which is zero on SQLite. It makes the store a [lease.Getter].
+// returns the server's time, which is zero on SQLite. On a node of a Galera cluster, the
+// read waits until the node has applied every acknowledged write. Get makes the store a
+// [lease.Getter].
 func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
 	r, err := onTable(ctx, s, func(t tableName) (r reading, err error) {
 		statement, args := s.selection(t, keys)

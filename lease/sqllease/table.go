@@ -41,7 +41,9 @@ func (s *store) prepare(ctx context.Context) (tableName, error) {
 }
 
 // setUp creates the table if it does not exist, checks it, and keeps it as ready, with the
-// schema in which it was found. The caller holds the gate, or uses a store with a pin.
+// schema in which it was found. It returns an error if the table can lose writes, for example
+// because it is unlogged, unless AllowVolatile accepts that. The caller holds the gate, or uses
+// a store with a pin.
 func (s *store) setUp(ctx context.Context) (t tableName, err error) {
 	if err := s.ensureTable(ctx); err != nil {
 		return t, err
@@ -61,7 +63,8 @@ func (s *store) setUp(ctx context.Context) (t tableName, err error) {
 
 // ensureTable creates the table if a query fails because the table does not exist. It
 // queries first because CREATE TABLE IF NOT EXISTS could create a second table, for
-// example in an earlier schema of PostgreSQL's search path. If CREATE TABLE fails,
+// example in an earlier schema of PostgreSQL's search path. With the option ExistingTable it
+// returns [ErrNoTable] instead of creating the table. If CREATE TABLE fails,
 // another process may have created the table at the same moment, so ensureTable queries
 // again.
 func (s *store) ensureTable(ctx context.Context) error {
@@ -100,6 +103,8 @@ var errTwoTables = errors.New("workers would be leased from two tables")
 // the table and another schema has a table with records, because a pooler or a program
 // may have changed the session's schema.
 func (s *store) create(ctx context.Context) error {
+	// A name with a schema means the same table in every session. On SQLite and TiDB, for which
+	// otherTable is nil, the store does not look for another table.
 	if s.table.schema != "" || s.dialect().otherTable == nil {
 		return s.exec(ctx, s.dialect().create(s.table))
 	}

@@ -59,7 +59,7 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 
 // CompareAndSwap replaces the record of the worker by to if it equals from, and reports
 // whether the ensemble has acknowledged that. After an error, the write may have happened:
-// see [lease.Store].
+// see [lease.Store]. Swap of [stores.Server] formats both records as text.
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
 	return s.Swap(ctx, worker, from, to, func(ctx context.Context, from, to string) (bool, error) {
 		return s.swap(ctx, s.folder+"/"+strconv.Itoa(worker), from, to)
@@ -130,6 +130,8 @@ func (s *store) loadNodes(ctx context.Context, names []string) (map[int]lease.Re
 // before the reply. Therefore a write that the server refuses (see overtaken) has not happened,
 // even if the node contains its record.
 func (s *store) swap(ctx context.Context, path, from, to string) (bool, error) {
+	// The first call logs that the store cannot see whether the servers wait for their disks,
+	// unless WithForceSync states that they do.
 	s.warn()
 	if _, err := s.conn.Sync(path); err != nil { // the server must not lag behind the leader
 		return false, err

@@ -188,8 +188,8 @@ func CheckServer(ctx context.Context, conn *sql.Conn, want string) error {
 	if err := conn.QueryRowContext(ctx, "SELECT version()").Scan(&version); err != nil {
 		return fmt.Errorf("sqlmigrate: ask the server for its version: %w", err)
 	}
-	if found := compatible.Engine(version); found != "" {
-		return fmt.Errorf("sqlmigrate: the server is %s (%s): want %s: move its tables with its own tools, as docs/engines.md shows", found, version, want)
+	if other := compatible.Engine(version); other != "" { // "" for the expected product
+		return fmt.Errorf("sqlmigrate: the server is %s (%s): want %s: move its tables with its own tools, as docs/engines.md shows", other, version, want)
 	}
 	return nil
 }

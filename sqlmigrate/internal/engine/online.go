@@ -149,7 +149,8 @@ func (p *OnlinePlan) ID() string { return p.Tables[0].String() }
 
 // RunLong runs a step of kind [plan.Long] or [plan.Verify]. Of a Verify step it runs only
 // the first statement, which counts the rows that are wrong, and returns a [DifferError]
-// if there are any. Of a Long step it runs all statements.
+// if there are any. The further statements of some Verify steps are only a faster way to
+// the result 0. Of a Long step it runs all statements.
 func RunLong(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) error {
 	if step.Kind == plan.Verify {
 		var n int64

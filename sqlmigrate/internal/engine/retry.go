@@ -16,8 +16,8 @@ type Tries struct {
 	begun time.Time // the time of the first failure
 }
 
-// Failed counts a failed attempt, and reports whether the caller may try again, because
-// the limit is not reached after a pause of this length.
+// Failed counts a failed attempt, and reports whether the caller may make another attempt
+// after a pause of this length, because the limit will not be reached by then.
 func (t *Tries) Failed(pause time.Duration) bool {
 	if t.Count == 0 {
 		t.begun = time.Now()

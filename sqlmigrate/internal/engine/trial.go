@@ -293,6 +293,7 @@ func (r *trialRun) findViews(codes []Code) {
 		for _, key := range r.Unassigned(t) {
 			var views []string
 			for _, code := range codes {
+				// A view has a single Insert, with the columns that the view reads.
 				if code.View && isInto(code.Inserts[0], t) && !code.Inserts[0].Gives(key) {
 					views = append(views, code.Object)
 				}

@@ -22,7 +22,7 @@ func Find(ctx context.Context, in Input) (found []plan.LikelyReference, err erro
 	in.Keys = slices.Clone(in.Keys)
 	slices.SortFunc(in.Keys, func(a, b Key) int { return cmp.Compare(a.String(), b.String()) })
 	f := &finder{in: in, tables: newTableIndex(in.Survey.Tables, in.Keys), keys: map[Key]Key{}}
-	f.tables.findOwners(in.Survey)
+	f.tables.findOwners(in.Survey) // for keys that refer to another key, as user_stats.user_id
 	f.readSources()
 	var suspects []*suspect
 	for _, c := range in.Survey.Columns {
@@ -66,7 +66,7 @@ func (f *finder) judge(c engine.NarrowColumn) *suspect {
 	// last part counts.
 	s := &suspect{column: c, name: parseName(c.Name[strings.LastIndex(c.Name, ".")+1:])}
 	s.meaning, s.keys = f.tables.meaningOf(c.Table, s.name)
-	if s.meaning == givenKey && !f.isOwnKey(s) {
+	if s.meaning == givenKey && !f.isOwnKey(s) { // the name means a key, as user_id means users.id
 		s.reason = "its name"
 		return s
 	}
@@ -122,7 +122,8 @@ func (f *finder) weighValues(ctx context.Context, suspects []*suspect) error {
 
 // settle decides by the values of a column, and by the meaning of its name, whether it
 // holds keys. If it does, settle sets its keys and the reason. found shows for each key
-// which values of the columns exist as this key.
+// which values of the columns exist as this key. If a key refers to another key, as
+// user_stats.user_id to users.id, replaceOwned puts the other key in its place.
 func (f *finder) settle(s *suspect, found []*lookup) {
 	// holdAll are the keys, such as users.id, in which all values of the column exist, and
 	// holdSome are those in which at least one may exist.
@@ -133,7 +134,7 @@ func (f *finder) settle(s *suspect, found []*lookup) {
 		if len(s.values) >= disproof && len(holdSome) == 0 {
 			return
 		}
-		s.reason, s.keys = "its name", f.tables.owned(holdAll)
+		s.reason, s.keys = "its name", f.tables.replaceOwned(holdAll)
 		if other := f.typeColumn(s.column); other != "" {
 			s.reason = "its name, next to " + other
 		}
@@ -143,7 +144,7 @@ func (f *finder) settle(s *suspect, found []*lookup) {
 			s.reason = "its name and values"
 		}
 	case noMeaning: // only the values can decide
-		s.keys = f.tables.owned(keysOf(found, func(p *lookup) bool { return p.isEvidence(s) }))
+		s.keys = f.tables.replaceOwned(keysOf(found, func(p *lookup) bool { return p.isEvidence(s) }))
 		if len(s.keys) == 0 {
 			return
 		}

@@ -30,7 +30,7 @@ func (f *finder) sample(ctx context.Context, table plan.TableName, suspects []*s
 			s.values = append(s.values, valuesIn(row[i].String)...)
 		}
 		s.values = distinctValues(s.values)
-		s.dense = s.column.Alone && s.values.dense()
+		s.dense = s.column.Alone && s.values.dense() // a primary key that looks like a counter's
 		s.values = s.values.thinned(maxValues)
 	}
 }

@@ -68,7 +68,7 @@ const (
 // example user_stats.user_id, it returns that key, users.id.
 func (t *tableIndex) meaningOf(table plan.TableName, n columnName) (nameMeaning, []Key) {
 	meaning, keys := t.meaningOfWords(table, n)
-	return meaning, t.owned(keys)
+	return meaning, t.replaceOwned(keys)
 }
 
 // meaningOfWords returns the meaning of a column's name as [tableIndex.meaningOf] does, but
@@ -190,8 +190,8 @@ func (t *tableIndex) idFirst(n columnName) []Key {
 }
 
 // findOwners fills t.owners. The owner of a given key is another given key to which it
-// refers. findOwners finds it by a foreign key or, unless the database assigns the key, by
-// the name of the key.
+// refers. findOwners finds it by a foreign key or by the name of the key. The name does not
+// count if the database assigns the key, because the key then has values of its own.
 func (t *tableIndex) findOwners(survey *engine.Survey) {
 	given, unassigned := map[Key]Key{}, map[Key]bool{}
 	for _, key := range t.keys {
@@ -231,10 +231,10 @@ func (t *tableIndex) ownerByName(key Key) (Key, bool) {
 	return keys[0], true
 }
 
-// owned returns the keys with each key that refers to another given key replaced by that
-// key, and without duplicates. For example, it returns users.id for users.id and
+// replaceOwned returns the keys with each key that refers to another given key replaced by
+// that key, and without duplicates. For example, it returns users.id for users.id and
 // user_stats.user_id, because all values of user_stats.user_id are values of users.id.
-func (t *tableIndex) owned(keys []Key) (owned []Key) {
+func (t *tableIndex) replaceOwned(keys []Key) (replaced []Key) {
 	for _, key := range keys {
 		// Follow the references to their end. seen ends the loop if two keys refer to each
 		// other.
@@ -242,9 +242,9 @@ func (t *tableIndex) owned(keys []Key) (owned []Key) {
 		for owner, ok := t.owners[key]; ok && !seen[owner]; owner, ok = t.owners[key] {
 			seen[owner], key = true, owner
 		}
-		owned = engine.AppendNew(owned, key)
+		replaced = engine.AppendNew(replaced, key)
 	}
-	return owned
+	return replaced
 }
 
 // tablesAtEnd returns the tables whose name is the end of words. It prefers the longest

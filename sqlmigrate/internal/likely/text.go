@@ -68,7 +68,7 @@ func wordsOfSQL(text string) []string {
 		case token.Kind == sqltext.Text, token.Kind == sqltext.Sign && !signs[word]:
 		case cast:
 			cast = false
-		case token.Kind == sqltext.Name:
+		case token.Kind == sqltext.Name: // in quotation marks, so that "any" is a name and no filler
 			words = append(words, word)
 		case word == "::":
 			cast = true
@@ -137,7 +137,7 @@ func (a aliasIndex) columns(words []string) []Key {
 }
 
 // mentions reports whether a column's comment shows that the column holds the key, such as
-// users.id. It contains the name of the key, or the name of its table and a word about
+// users.id. Such a comment contains "users.id", or the name of the table and a word about
 // keys, as in "refers to a user".
 func mentions(comment string, key Key) bool {
 	text := strings.ToLower(comment)

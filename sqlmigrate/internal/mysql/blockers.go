@@ -72,6 +72,7 @@ func blockRestricted(ctx context.Context, conn *sql.Conn, g *graph) (found engin
 		return found, err
 	}
 	for _, f := range g.allDropped() {
+		// parent may be nil only for a foreign key of the journal.
 		if parent := g.Tables[f.Parent]; parent != nil && !g.Journal.Has(f) && !parent.IsUnique(f.Refers) {
 			found.Block(g.Tables[f.Child].TableName, "foreign key "+f.Name, "it refers to columns that are not a unique key of table "+f.Parent.String()+", and MySQL would not add it back",
 				"SET GLOBAL restrict_fk_on_non_standard_key = OFF and connect again, or give the table such a key")

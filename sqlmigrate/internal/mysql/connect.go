@@ -109,7 +109,7 @@ func (n *connector) unfinishedColumns(ctx context.Context) ([]*column, error) {
 	var columns []*mycatalog.Column
 	for _, e := range n.Journal.Entries {
 		t, err := n.Table(ctx, e.Table)
-		if err != nil {
+		if err != nil { // for example because somebody has dropped the table since
 			n.Note("What table %s says of table %s is left out: %v.", mycatalog.JournalTable, e.Table, err)
 			continue
 		}

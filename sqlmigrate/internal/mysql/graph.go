@@ -204,7 +204,8 @@ func tablesOf(g *graph) []plan.Table {
 // planColumn returns the column in the form in which a plan shows it.
 func (c *column) planColumn() plan.Column {
 	planned := plan.Column{Name: c.Name, Type: c.Type, Key: c.Primary, Auto: c.assignedBy()}
-	// assignedBy leaves a computed default out, because phase detach keeps it.
+	// assignedBy leaves a computed default out, because phase detach keeps it. The plan shows
+	// such a default if the column is the key of its own table.
 	if planned.Auto == "" && c.Primary && len(c.refers) == 0 && c.Computed() {
 		planned.Auto = plan.Computed
 	}

@@ -36,7 +36,7 @@ func withJournal(steps []plan.Step, entries []mycatalog.Entry) []plan.Step {
 // it has the original definition.
 func openJournal(entries []mycatalog.Entry) []plan.Statement {
 	statements := []plan.Statement{{SQL: createJournal}}
-	if len(entries) == 0 {
+	if len(entries) == 0 { // an interrupted run has created the journal, but written no entry
 		return statements
 	}
 	statements = append(statements, rejectMissing(entries)...)

@@ -100,6 +100,7 @@ func lookupTime(t *mycatalog.Table, mariadb bool) time.Duration {
 // unfinished run may have dropped, because the plan must add these back in any case.
 func blockOrphans(ctx context.Context, conn *sql.Conn, g *graph) (found engine.Findings, err error) {
 	for _, f := range g.allDropped() {
+		// parent may be nil only for a foreign key of the journal.
 		child, parent := g.Tables[f.Child], g.Tables[f.Parent]
 		if g.Journal.Has(f) || child.Rows > maxSearchedRows || parent == nil || parent.Rows > maxSearchedRows {
 			continue

@@ -8,10 +8,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// phasesOf returns the phases that have steps, and as findings the work that they leave
-// undone. A phase of several steps begins and ends with a step for the journal, because an
-// error could interrupt it half-way. If there is an unfinished run, the first phase takes
-// over its entries of the journal, so that it completes this run.
+// phasesOf returns the phases that have steps, a note if they drop foreign keys, and the
+// findings of guardPhase on tables that get no CHECK. A phase of several steps begins and
+// ends with a step for the journal, because an error could interrupt it half-way. If there
+// is an unfinished run, the first phase takes over its entries of the journal, so that it
+// completes this run.
 func phasesOf(g *graph, want engine.Request) (phases []plan.Phase, found engine.Findings) {
 	widen := widenPhase(g)
 	if len(g.dropped) > 0 {

@@ -78,7 +78,8 @@ const (
 // belong to the connection.
 func (Engine) Script(statements []plan.Statement, format engine.Format) string {
 	var lines []string
-	conditional := false // whether a statement has an Unless query, so that the settings matter
+	// Whether a statement has an Unless query. A script without one does not change the settings.
+	conditional := false
 	for _, s := range statements {
 		conditional = conditional || s.Unless != ""
 		lines = append(lines, scriptLines(s)...)

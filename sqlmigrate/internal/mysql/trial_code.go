@@ -29,6 +29,7 @@ func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err er
 		Name, Body string
 	}](ctx, r, fmt.Sprintf(insertTriggersSQL, r.schemas()))
 	for _, t := range triggers {
+		// r.copies has the copies of r.Trial.Tables, in the same order.
 		i := slices.IndexFunc(r.copies, func(c *tableCopy) bool { return c.TableName == t.Table })
 		if i >= 0 && sqltext.Sets(t.Body, bodyRules, r.Unassigned(r.Trial.Tables[i])) {
 			fix := r.dropAndRestore(ctx, "TRIGGER", plan.TableName{Schema: t.Table.Schema, Name: t.Name})

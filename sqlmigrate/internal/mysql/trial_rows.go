@@ -15,8 +15,9 @@ import (
 
 // Enter implements [engine.Copies]. It first inserts successive rows of a table together
 // by a single statement, which usually succeeds, and then returns nil for each of them. If
-// the statement fails, or if a column may round keys, it inserts each row alone, because
-// it must learn the error of each row, and a row may replace another.
+// the statement fails, it inserts each row alone, to learn the error of each row. It also
+// does so if a column may round keys, because enter reads each key back, and must do that
+// before a row with the same rounded key replaces the row.
 func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error, err error) {
 	for len(rows) > 0 {
 		// The first n rows are for the copy c.
@@ -83,7 +84,7 @@ func (r *trial) replace(ctx context.Context, c *tableCopy, rows ...engine.Row) e
 
 // value returns the SQL of a value for the column. This is the key that the row has for
 // the column, or the value of fill if the row has no key for it. A column for keys then
-// gets NULL, if it can.
+// gets NULL, if it can. The other columns get values if row.Fill is 0, and NULL if it is 1.
 func (c *tableCopy) value(column *mycatalog.Column, row engine.Row) string {
 	k := c.key(column)
 	isSmall := row.AsIs // rows for the present types have small keys

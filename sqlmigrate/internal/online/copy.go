@@ -9,8 +9,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// copy runs t, a Batches step, and records the step as done. It begins at the position that
-// the move has stored, so that a run that resumes the move does not repeat all batches.
+// copy runs t, a step that copies rows in batches, and records the step as done. It begins at
+// the position that the move has stored, so that a run that resumes the move does not repeat
+// all batches.
 func (r *Run) copy(ctx context.Context, t task) error {
 	if err := r.copyAll(ctx, t); err != nil {
 		return err
@@ -91,6 +92,7 @@ func (c *copyPass) batch(ctx context.Context, next engine.Move, rows int) (engin
 			return b, engine.Sleep(ctx, c.pace.pauseAfter(b))
 		}
 		again, holder := c.driver.Retry(ctx, c.conn, c.OnlineStep, err)
+		// Failed counts the failure, and reports whether the patience lasts.
 		if ctx.Err() != nil || !again || !tries.Failed(0) {
 			return b, err
 		}
@@ -107,7 +109,7 @@ func (c *copyPass) batch(ctx context.Context, next engine.Move, rows int) (engin
 // row. It returns an error if that takes longer than the patience of the configuration.
 func (c *copyPass) copySkipped(ctx context.Context) error {
 	for tries := (engine.Tries{Limit: c.config.Patience}); len(c.skipped) > 0; {
-		if !tries.Failed(0) {
+		if !tries.Failed(0) { // Failed counts the round, and reports whether the patience lasts
 			return fmt.Errorf("rows of table %s are held by another program for longer than %v", c.Table, c.config.Patience)
 		}
 		c.report.waiting("rows that another program holds, in " + engine.Count(len(c.skipped), "place"))

@@ -33,7 +33,8 @@ func (r *Run) Apply(ctx context.Context) error {
 }
 
 // Finish runs the last stage, which drops the old columns or tables, and then deletes the
-// record of the move. It returns an error unless all stages before the last are done.
+// record of the move. It returns an error unless all stages before the last are done, and
+// also if the move is on its way back.
 func (r *Run) Finish(ctx context.Context) error {
 	return r.open(ctx, false, func() error {
 		// Stage swap is the stage before the last.

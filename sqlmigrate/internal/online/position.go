@@ -72,6 +72,7 @@ func At(m *engine.Move) (stage plan.StageName, total int) {
 func Left(m *engine.Move) (rows int64, estimate time.Duration) {
 	all := tasks(m)
 	// Steps of the last stage do not count, because they run only when a user calls Finish.
+	// If some of them are done, nothing is left.
 	if !m.Back {
 		all = all[:max(m.Done, stepsThrough(&m.Plan, plan.StageSwap))]
 	}
@@ -108,7 +109,8 @@ func Swapped(m *engine.Move) bool {
 	return m.Done >= stepsThrough(&m.Plan, plan.StageSwap)
 }
 
-// backTasks returns the steps that take back the stages from index from down to index to.
+// backTasks returns the steps that take back the stages from index from down to index to. A
+// negative to, the index of a stage that the plan does not have, means down to the first stage.
 func backTasks(m *engine.Move, from, to int) []task {
 	var all []task
 	for i := from; i >= max(to, 0); i-- {

@@ -94,7 +94,7 @@ func (r *Run) runWithRetries(ctx context.Context, t task, next *engine.Move) err
 			continue
 		}
 		again, holder := r.driver.Retry(ctx, r.conn, t.OnlineStep, err)
-		if !again || !tries.Failed(0) {
+		if !again || !tries.Failed(0) { // Failed counts the try, and reports whether the patience lasts
 			return err
 		}
 		// The driver returns no holder if it does not know which session holds the lock.

@@ -13,8 +13,9 @@ type Check struct {
 // checksSQL returns the CHECKs (contype 'c') of the table $1 that use any of the columns
 // $2. conkey has the numbers of the columns of a CHECK. The query excludes CHECKs that a
 // partition only has from its parent (coninhcount > 0), and the CHECK gormflake_… that an
-// online move adds until the swap. OPERATOR names the schema of the operator && (overlap),
-// because an extension such as intarray may define another one for arrays.
+// online move adds until the new columns replace the old. OPERATOR names the schema of the
+// operator && (overlap), because an extension such as intarray may define another operator
+// of this name for arrays.
 const checksSQL = `
 SELECT oid::bigint, conname, convalidated, obj_description(oid, 'pg_constraint')
 FROM pg_catalog.pg_constraint

@@ -122,8 +122,8 @@ func (r *Reader) Fail(err error) {
 	}
 }
 
-// Qualify sets an empty search path for the rest of the transaction. Call
-// [Reader.Resolve], and the methods that set Display, before it.
+// Qualify sets an empty search path for the rest of the transaction. Call [Reader.Resolve]
+// before it, because Resolve finds names without a schema on the search path.
 func (r *Reader) Qualify(ctx context.Context) QualifiedReader {
 	r.Exec(ctx, "SET LOCAL search_path = ''")
 	return QualifiedReader{r}

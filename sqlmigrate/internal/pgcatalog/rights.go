@@ -81,10 +81,10 @@ func (q QualifiedReader) Rights(ctx context.Context, kind string, targets map[in
 }
 
 // revokeDefaults returns a statement that revokes the rights that other roles have by
-// default on a new relation, which has the name target. kind is TABLE or SEQUENCE. It
-// reads them from the catalog when it runs, because they depend on the role that created
-// the relation. If there are none, it executes a SELECT without columns. Each % of the
-// target is doubled, because format reads the text.
+// default on a new relation, which has the name target. kind is TABLE or SEQUENCE. The
+// statement reads these rights from the catalog when it runs, because they depend on the
+// role that created the relation. If there are none, it executes a SELECT without columns,
+// which does nothing. Each % of the target is doubled, because format reads the text.
 func revokeDefaults(kind, target string) string {
 	revoke := "REVOKE ALL ON " + kind + " " + strings.ReplaceAll(target, "%", "%%") + " FROM %s"
 	return pgsql.Do("", "  EXECUTE coalesce((SELECT pg_catalog.string_agg(pg_catalog.format("+pgsql.Literal(revoke)+",\n"+

@@ -130,8 +130,8 @@ SELECT DISTINCT drop, creates FROM found WHERE catalog IN ('pg_trigger', 'pg_pol
 }
 
 // Users returns the server's descriptions of all objects that depend on the columns. An
-// online move reads them when it makes its plan. Its swap compares them with the objects
-// that exist then, to find objects that were created in the meantime.
+// online move reads them when it makes its plan. When it replaces the columns, it compares
+// them with the objects that exist then, to find objects that were created in the meantime.
 func (q QualifiedReader) Users(ctx context.Context, table int64, columns []int64) []string {
 	return Read[string](ctx, q.Reader, `
 SELECT DISTINCT coalesce(pg_describe_object(classid, objid, objsubid), '') FROM pg_catalog.pg_depend

@@ -95,10 +95,10 @@ func (c *column) droppedSequences() []*sequence {
 	return keepIf(c.allSequences(), func(s *sequence) bool { return s.isDropped })
 }
 
-// userOf returns the column that holds the keys from sequence s. Its largest key shows how
-// far the sequence has come. It is c, the column of the topmost table, which also shows the
-// rows of partitions and children. If only one of them uses s, it is the column of this
-// partition or child.
+// userOf returns the column whose largest key shows how far sequence s has come. The members
+// of c are c itself and the columns that partitions and children inherit from it. If a single
+// member uses s, userOf returns this member. Otherwise it returns c, because a query on c
+// also reads the rows of partitions and children.
 func (c *column) userOf(s *sequence) *column {
 	var users []*column
 	for _, m := range c.members {

@@ -71,7 +71,7 @@ ORDER BY 1`
 func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	texts, err := rows.Read[struct {
 		Object string
-		Fires  bool
+		Fires  bool // whether the server runs the code by itself, as for a trigger or rule
 		Text   string
 		Schema string
 	}](ctx, r.tx, codesSQL)
@@ -91,6 +91,7 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 		}
 	}
 	for _, t := range texts {
+		// Nested is true because PostgreSQL allows comments within comments.
 		add(engine.Code{Object: t.Object, Fires: t.Fires, Inserts: sqltext.Inserts(t.Text, sqltext.Rules{Nested: true})}, t.Schema)
 	}
 	views, err := rows.Read[struct {
@@ -117,8 +118,8 @@ func (r *trial) readNamesakes(ctx context.Context) ([]plan.TableName, error) {
 }
 
 // isElsewhere reports whether an INSERT in the code of an object is into a table that is
-// not in the trial. schema is the schema of the object, or empty if it says nothing about
-// its tables. namesakes are the results of readNamesakes.
+// not in the trial. schema is the schema of the object, or empty if the schema does not tell
+// which tables the code means. namesakes are the results of readNamesakes.
 //
 // If the INSERT names no schema, and the object's schema has a table of the name, it means
 // that table, because a database with a schema for each tenant usually has the same tables
@@ -137,7 +138,8 @@ func (r *trial) isElsewhere(in sqltext.Insert, schema string, namesakes []plan.T
 }
 
 // Assigning implements [engine.Copies]. It returns the triggers that assign keys to rows
-// without a key. It analyzes the texts of the functions of BEFORE triggers instead of
+// without a key. These are the BEFORE triggers that set a column to which programs must give
+// the key after the move (Unassigned). It analyzes the texts of their functions instead of
 // calling them, because a call would advance their sequences. The Fix of a result contains
 // the statements that drop and create the trigger. It begins with a colon, because the
 // caller appends it to its advice to drop the trigger.

@@ -160,6 +160,7 @@ func readEdges(ctx context.Context, r *pgcatalog.Reader, requested *selection) [
 	for _, e := range requested.references {
 		from, to = append(from, e.From), append(to, e.To)
 	}
+	// Each list becomes two parameters, one of tables and one of columns.
 	return pgcatalog.Read[edge](ctx, r, edgesSQL, requested.keys, from, to)
 }
 

@@ -126,7 +126,7 @@ func (c *tableCopy) source() string { return pgsql.Qualified(c.Schema, c.Name) }
 func (c *tableCopy) typeOf(column copyColumn, moved bool) string {
 	for _, k := range c.table.Columns {
 		if moved && k.Name == column.Name {
-			return cmp.Or(k.To, column.Type)
+			return cmp.Or(k.To, column.Type) // To is empty if the plan does not change the type
 		}
 	}
 	return column.Type
@@ -146,7 +146,9 @@ func (c *tableCopy) create(moved bool) []string {
 	} else {
 		statements = append(statements, c.createWhole(moved)...)
 	}
-	if len(c.Partitions) == 0 { // otherwise insertRow has to create partitions
+	// Do not let a trigger, for example, write to a permanent table. A read-only transaction
+	// could not create the partitions that insertRow needs for a table with Partitions.
+	if len(c.Partitions) == 0 {
 		statements = append(statements, readOnly)
 	}
 	return statements
@@ -207,7 +209,7 @@ func (c *tableCopy) insertRow(row engine.Row) []string {
 	statements := []string{"INSERT INTO " + c.target() + " (" +
 		pgsql.Join(c.Columns, ", ", func(column copyColumn) string { return pgsql.Quote(column.Name) }) + ") VALUES (" +
 		pgsql.Join(c.Columns, ", ", func(column copyColumn) string { return c.value(column, row, column.Primary) }) + ")"}
-	if c.trigger != nil {
+	if c.trigger != nil { // the copy has only columns and the trigger
 		return statements
 	}
 	statements = append(statements, "ANALYZE "+c.target())

@@ -24,6 +24,7 @@ func planDetach(g *graph, issued int64, locks int) (plan.Phase, engine.Findings)
 // to which the database assigned keys has an identity or a default any more.
 func detachStep(t *table, issued int64) plan.Step {
 	columns := t.assignedColumns()
+	// assigned is an SQL condition. While it is true, Up has to run.
 	assigned := anyColumn(assignedMembers(columns), "(attidentity <> '' OR atthasdef)")
 	return plan.Step{
 		Table: t.Display,
@@ -60,9 +61,9 @@ func parkStep(t *table) plan.Step {
 	return step
 }
 
-// assignedMembers returns those of the columns that have an identity or a default, and the
-// columns which partitions and children inherit from them and which have an identity or a
-// default.
+// assignedMembers returns the members of the columns that have an identity or a default. The
+// members of a column are the column itself, and the columns that partitions and children
+// inherit from it.
 func assignedMembers(columns []*column) []*column {
 	var found []*column
 	for _, c := range columns {
@@ -83,7 +84,8 @@ func detachUp(t *table, columns []*column) []string {
 	var commands, memberStatements, sequences []string
 	for _, c := range columns {
 		// These commands also change partitions and children, unless they have identities
-		// of their own.
+		// of their own. PostgreSQL rejects DROP DEFAULT if a member is an identity, which
+		// hasUniformDefault excludes.
 		switch {
 		case c.hasUniformDefault():
 			commands = append(commands, "ALTER COLUMN "+pgsql.Quote(c.Name)+" DROP DEFAULT")
@@ -114,9 +116,10 @@ func detachUp(t *table, columns []*column) []string {
 }
 
 // detachCheck returns a statement that fails, before the phase is taken back, if the
-// database could not assign the next keys. It fails if a column has Snowflake IDs, because
-// the database would continue after them and assign IDs that a generator issues too. It
-// also fails if a key is so large that a sequence has no next value after it.
+// database could not assign the next keys. It fails if a column has Snowflake IDs, which are
+// keys of issued or more, because the database would continue after them and assign IDs that
+// a generator issues too. It also fails if a key is so large that a sequence has no next
+// value after it.
 func detachCheck(columns []*column, issued int64) string {
 	var rejections []string
 	for _, c := range columns {
@@ -199,11 +202,12 @@ func (c *column) restoreDefault(root *column) []string {
 }
 
 // create returns the statements that create the sequence again, owned by column c, with its
-// comment and rights.
+// comment and rights. OWNED BY requires that the sequence has the same owner as the table,
+// who may be another role than the role that runs the statements.
 func (s *sequence) create(c *column) []string {
 	return slices.Concat([]string{
 		fmt.Sprintf("CREATE %sSEQUENCE %s AS %s %s", pgsql.If(s.Unlogged, "UNLOGGED "), s.Target(), s.Type, s.Options()),
-		pgsql.Do("", setOwner("SEQUENCE", s.Target(), c.relation.Target())), // the role that creates it may not own the table
+		pgsql.Do("", setOwner("SEQUENCE", s.Target(), c.relation.Target())),
 		fmt.Sprintf("ALTER SEQUENCE %s OWNED BY %s.%s", s.Target(), c.relation.Target(), pgsql.Quote(c.Name)),
 	}, s.restoreProperties())
 }

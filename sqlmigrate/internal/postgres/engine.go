@@ -138,7 +138,7 @@ func (f *facts) complete(ctx context.Context, q pgcatalog.QualifiedReader) {
 	f.Add(found)
 	f.Add(g.linkSequences(readSequences(ctx, q, g.nodes())))
 	f.Add(noteSequenceFunctions(ctx, q.Reader, g))
-	if !g.parks {
+	if !g.parks { // phase park replaces phase guard, which adds the CHECKs
 		f.Add(readChecks(ctx, q, g))
 	}
 }

@@ -42,7 +42,8 @@ type constraintNames struct {
 // readChecks adds to each table the CHECKs that phase guard creates for its keys, which
 // require that a key is positive. The findings are omissions for keys of zero or less,
 // which violate the CHECK. A column that refers to another key needs no CHECK, because its
-// foreign key, or the program, takes the values from a key that has one.
+// foreign key, or the program, takes the values from a key that has one. A key that is no
+// integer is a blocker of the plan.
 func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (found engine.Findings) {
 	names := readConstraintNames(ctx, q, g)
 	for _, t := range g.tables {
@@ -92,7 +93,7 @@ func readConstraintNames(ctx context.Context, q pgcatalog.QualifiedReader, g *gr
 			if t.OID != x.Table {
 				continue
 			}
-			names.guarded[x.Column] = true
+			names.guarded[x.Column] = true // column 0, of other constraints, is never looked up
 			if x.Pending {
 				names.pending[x.Column] = x.Name
 			}

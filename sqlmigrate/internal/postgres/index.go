@@ -118,7 +118,9 @@ func (i *index) keep() []string {
 }
 
 // statements implements object. It returns the statements that drop the index and create
-// it again. The index of a constraint is dropped and created with the constraint.
+// it again. The index of a constraint is dropped and created with the constraint. For a
+// partitioned table or a partition (Tree), ONLY leaves out the partitions below, because
+// each of them gets its index by a statement of its own.
 func (i *index) statements() (drop, create string) {
 	if i.Constraint != "" {
 		return dropAndAddConstraint(pgsql.If(i.Tree, "ONLY "), i.table(), pgsql.Quote(i.Constraint), i.Definition)

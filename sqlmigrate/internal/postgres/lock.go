@@ -33,7 +33,7 @@ func (g *graph) lockFirst(steps []plan.Step, modes map[*table]string) {
 	lock := engine.Statements("", withinTimeout(g.locksOf(modes)))
 	first, last := &steps[0], &steps[len(steps)-1]
 	first.Up = append(lock, first.Up...)
-	if len(last.Down) > 0 {
+	if len(last.Down) > 0 { // a step may have nothing to take back
 		last.Down = append(lock, last.Down...)
 	}
 }
@@ -131,7 +131,8 @@ func (g *graph) batches(phase plan.PhaseName, tables []*table, locks int) (batch
 	if total <= locks/2 {
 		return [][]*table{tables}, found
 	}
-	batches = g.cut(g.parentsFirst(allOf(tables, accessExclusive)), phase, locks/2)
+	sorted := g.parentsFirst(allOf(tables, accessExclusive)) // the mode has no meaning here
+	batches = g.cut(sorted, phase, locks/2)
 	found.Note("Phase %s takes %s, because one would need about %s and the server's lock table is made for %s "+
 		"(max_locks_per_transaction): after a failure, those before it are kept, and the same plan resumes.",
 		phase, engine.Count(len(batches), "transaction"), engine.Count(total, "lock"), engine.Thousands(int64(locks)))

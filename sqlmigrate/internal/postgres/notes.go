@@ -11,7 +11,8 @@ import (
 
 // notesOn returns notes on the tables of a plan, for example that the role may not change a
 // table. role is the current role. requested has the OIDs of the tables that the user
-// named.
+// named. If g.parks is true, the plan has phase park instead of phases detach and guard, so
+// the notes on phase detach are left out.
 func notesOn(g *graph, role string, requested map[int64]bool) engine.Findings {
 	var found engine.Findings
 	referring := map[int64]bool{} // tables with foreign keys that widen creates again, which only their owner may do

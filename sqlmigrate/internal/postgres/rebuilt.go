@@ -30,7 +30,7 @@ func readBuiltAgain[T any](ctx context.Context, r *pgcatalog.Reader, g *graph, q
 	for i, n := range nodes {
 		roots[i] = g.columns[n].root.table.OID
 	}
-	return pgcatalog.Read[T](ctx, r, builtAgainSQL+query, nodes, roots)
+	return pgcatalog.Read[T](ctx, r, builtAgainSQL+query, nodes, roots) // nodes becomes $1 and $2
 }
 
 // readByTable returns the objects that PostgreSQL builds again when columns are widened, as

@@ -78,7 +78,7 @@ func readLost(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) {
 			objects = append(objects, c)
 		}
 		for _, i := range indexes[t.OID] {
-			if i.Tree {
+			if i.Tree { // of a partitioned table or a partition
 				t.up.addPartitioned(i)
 				t.down.addPartitioned(i)
 			}

@@ -36,15 +36,15 @@ func rejectAll(query, message string) string {
 }
 
 // rejectNewReferences returns a statement for the end of phase widen. It fails if a narrow
-// column that the plan does not know refers to a widened key. Its foreign key (contype 'f')
-// may have been added since the plan was made, or may exist in this database only. Such a
-// column would accept old keys and fail at the first Snowflake ID. The failure rolls the
-// transaction of the statement back.
+// column refers to a widened key. By then the phase has widened all columns that the plan
+// knows, so the foreign key (contype 'f') of this column was added since the plan was made,
+// or exists in this database only. Such a column would accept old keys and fail at the first
+// Snowflake ID. The failure rolls the transaction of the statement back.
 func rejectNewReferences(tables []*table) []plan.Statement {
 	var rejections []string
 	for _, t := range tables {
 		for _, c := range t.narrowColumns() {
-			if !c.Key { // references to other columns are not checked
+			if !c.Key { // only references to primary keys are checked
 				continue
 			}
 			rejections = append(rejections, rejectIf(fmt.Sprintf(`SELECT FROM pg_catalog.pg_constraint c, unnest(c.conkey, c.confkey) AS k (a, b)

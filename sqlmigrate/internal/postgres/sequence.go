@@ -70,12 +70,13 @@ func (g *graph) linkSequences(sequences []*sequence) engine.Findings {
 			s.isDropped = !s.Internal // the sequence of an identity goes with the identity
 		}
 		for _, u := range s.users {
+			// c is nil if the object is no default, or the default of a column outside the graph.
 			if c := g.columns[u.Column]; c == nil || c.root != holder {
 				s.isDropped = false
 				s.otherUsers = append(s.otherUsers, u.Object)
 			}
 		}
-		if s.isRemoved() && !g.parks {
+		if s.isRemoved() && !g.parks { // phase park replaces phase detach, and removes no sequence
 			found.Add(s.block(user.relation.Display))
 		}
 	}

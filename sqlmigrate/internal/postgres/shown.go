@@ -77,8 +77,9 @@ FROM view JOIN pg_catalog.pg_class c ON c.oid = view.oid JOIN pg_catalog.pg_name
 ORDER BY n.nspname, c.relname`
 
 // Views implements [engine.Copies]. It reads each view over rows with the key, and returns
-// the number of rows that it shows, or its error. The columns have the types after the
-// plan, or their present types if asIs is true. Each view is created as a temporary view,
+// the number of rows that it shows, or its error. A view that is left out has neither rows
+// nor an error. The columns have the types after the plan if the trial's Moved is true and
+// asIs is false, and otherwise their present types. Each view is created as a temporary view,
 // and temporary tables with constant rows take the place of the tables that it uses. All
 // views are first tried in one attempt, because that is fast. If one of them fails, each
 // view is tried in an attempt of its own, so that only views that fail themselves get an
@@ -163,6 +164,7 @@ func createCopies(relations []usedRelation, views map[int64]shownView, copies ma
 	for i, u := range relations {
 		kind, text := "TABLE", "SELECT (NULL::"+pgsql.Qualified(u.Schema, u.Name)+").*"
 		if c := copies[u.OID]; c != nil {
+			// Chain returns keys of rows that refer to each other, so that joins find rows.
 			text = c.constantRows(moved, engine.Chain(c.table, key)...)
 		} else if v, isView := views[u.OID]; isView {
 			kind, text = "VIEW", pgview.NameConstants(strings.TrimSuffix(strings.TrimSpace(v.Text), ";"))

@@ -94,7 +94,9 @@ func try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found engine.Find
 	}
 	defer func() { _ = tx.Rollback() }()
 	if _, err := tx.ExecContext(ctx, beginTrial+createAttempts); pgsql.State(err) != "" && ctx.Err() == nil {
-		found.NotTried(plan.TableName{}, err) // for example on a standby, or without the right to create temporary objects
+		// The name is empty because no table can be tried, for example on a standby, or without
+		// the right to create temporary objects.
+		found.NotTried(plan.TableName{}, err)
 		return found, nil
 	} else if err != nil {
 		return found, fmt.Errorf("%s: try keys: %w", inspecting, err)
@@ -147,7 +149,7 @@ func (r *trial) readCopies(ctx context.Context, f *engine.Findings) error {
 			f.NotTried(t.TableName(), errors.New("it is not in the search path of this connection"))
 			continue
 		}
-		// The table of a trial may be a partition that has fewer columns with keys.
+		// Keep the columns that an INSERT can give a key. c.Columns has no generated columns.
 		c.table = plan.Table{Schema: c.Display.Schema, Name: c.Display.Name, MaxKey: t.MaxKey, Columns: keepIf(t.Columns, func(k plan.Column) bool {
 			return slices.ContainsFunc(c.Columns, func(column copyColumn) bool { return column.Name == k.Name })
 		})}
@@ -285,7 +287,9 @@ func (o outcome) err() error {
 
 // Enter implements [engine.Copies]. It tries to insert each row into a copy of its table,
 // and returns for each row the error of the server, or nil. It leaves out the tables that
-// accept their rows according to passScreens, because creating a copy takes longer.
+// accept their rows according to passScreens, because creating a copy takes longer. A copy
+// has the column types after the plan if the trial's Moved is true and the row's AsIs is
+// false, and otherwise the present types of the table.
 func (r *trial) Enter(ctx context.Context, rows []engine.Row) ([]error, error) {
 	refusals := make([]error, len(rows))
 	passed, err := r.passScreens(ctx, rows)
@@ -324,7 +328,8 @@ func (r *trial) Enter(ctx context.Context, rows []engine.Row) ([]error, error) {
 // a row, which saves time, because a copy takes about twelve milliseconds, and in some
 // schemas most tables have a CHECK. It evaluates the condition once for each table, because
 // screenQuery tests the keys in all fills, which are the ways to fill the columns without
-// keys. It only uses rows that have keys in all columns, and the types after the plan.
+// keys. It skips rows that lack a key, or are for the present types (AsIs). The trial passes
+// such rows only for a single table, of which a copy takes no longer than the condition.
 func (r *trial) passScreens(ctx context.Context, rows []engine.Row) (passed map[int]bool, err error) {
 	var attempts []attempt
 	var tables []int

@@ -27,6 +27,7 @@ func planWiden(g *graph, locks int) (plan.Phase, engine.Findings) {
 		steps := stepsOf(batch, i, func(t *table) plan.Step { return widenStep(g, t, len(batches) > 1) })
 		modes := g.widenModes(batch)
 		if views := g.viewsOf(batch); len(views) > 0 {
+			// The first step takes the locks, after it has dropped the views.
 			steps = withoutViews(batch, steps, views, g.locksOf(modes))
 		} else {
 			g.lockFirst(steps, modes)
@@ -43,7 +44,7 @@ func planWiden(g *graph, locks int) (plan.Phase, engine.Findings) {
 // the phase takes several transactions, which the text on its locks mentions.
 func widenStep(g *graph, t *table, several bool) plan.Step {
 	columns := t.narrowColumns()
-	narrow := anyNarrow(columns)
+	narrow := anyNarrow(columns) // an SQL condition; while it is true, Up has to run
 	return plan.Step{
 		Table:    t.Display,
 		Text:     namesOf(columns) + " become" + pgsql.If(len(columns) == 1, "s") + " bigint",

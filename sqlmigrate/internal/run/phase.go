@@ -88,6 +88,8 @@ func (p *phaseRun) transaction(n int) error {
 			tries, failedAt = engine.Tries{Limit: p.config.RetryFor}, p.done
 		}
 		pause := pauseAfter(tries.Count)
+		// Failed counts the try, and reports whether RetryFor leaves time for another after the
+		// pause.
 		if !p.engine.LockTimeout(err) || p.ctx.Err() != nil || !tries.Failed(pause) {
 			return p.failure(end, err)
 		}

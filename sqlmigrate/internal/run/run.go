@@ -133,7 +133,8 @@ var ErrIncomplete = errors.New("sqlmigrate: the plan has been carried out, but")
 
 // complete tries keys in the tables after the last phase, and returns an error for each
 // omission and each column that rejects a key. It does not try keys if phases were
-// excluded, because the tables cannot accept Snowflake IDs before all phases are applied.
+// excluded, because the tables cannot accept Snowflake IDs before all phases are applied, nor
+// if there was no phase to apply, because Inspect has already tried such tables.
 func (r *planRun) complete() error {
 	omissions := r.Omitted
 	if len(r.Trial.Tables) > 0 && len(r.Phases) > 0 && len(r.Excluded) == 0 {

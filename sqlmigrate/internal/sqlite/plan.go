@@ -39,7 +39,9 @@ func (s *schema) plan(affected []*table, want engine.Request, found engine.Findi
 		case want.Park && t.autoincrement && t.sequence.Int64 < want.Place.Limit.Int64():
 			park.Steps = append(park.Steps, t.park(want))
 			park.Check = append(park.Check, t.detachCheck(c, want.Issued)...)
-		// SQLite assigns such a key as the largest key plus 1, so there is no counter.
+		// SQLite assigns such a key as the largest key plus 1, so there is no counter. A key
+		// that needs no guard does not block the plan, because it refers to another key, or the
+		// table has a guard already, which rejects a row without a key.
 		case want.Park && !t.autoincrement && needsGuard && t.keyIsRowid():
 			guardFindings.Block(t.tableName(), "column "+c.Name, "without AUTOINCREMENT, SQLite continues from the largest key, and has no counter to park",
 				"create the table again with AUTOINCREMENT, or detach and guard it, once no program inserts without a key")

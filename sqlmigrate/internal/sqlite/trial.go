@@ -47,7 +47,8 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 	}
 	defer func() { err = errors.Join(err, restore()) }()
 	if err := r.open(ctx); err != nil || r.err != nil {
-		// If SQLite cannot attach the database, that is a note, and not an error.
+		// If SQLite cannot attach the database, r.err is nil, so that this is a note, and not an
+		// error.
 		found.NotTried(plan.TableName{}, err)
 		return found, r.err
 	}

@@ -65,7 +65,7 @@ func findSQL(t plan.Table, keys map[string]types.ID) string {
 
 // insertSQL returns a statement that inserts a row into the copy of t. The columns that
 // hold keys get those of row.Keys. The other columns get the values of the first row of
-// the original table, because these values satisfy its CHECKs, or NULL in the second fill.
+// the original table, because these values satisfy its CHECKs, or NULL if row.Fill is 1.
 // If the original table is empty, the LEFT JOIN still returns a row, and the required
 // columns get values that fit their types. For table orders with key 7, it is
 //

@@ -61,7 +61,7 @@ func (p *insertParser) is(i int, words ...string) bool {
 // into parses the rest of a statement after its first word INSERT or REPLACE. It returns
 // false if the word does not begin a statement. Then no name of a table follows, for
 // example in the head of a trigger (AFTER INSERT ON t) and in the function call
-// INSERT('abc', 1, 2, 'x').
+// INSERT('abc', 1, 2, 'x'). A token of a Kind above Name is a string or a sign, and no name.
 func (p *insertParser) into() (Insert, bool) {
 	if p.is(p.at, "or") { // skip OR REPLACE of SQLite
 		p.at += 2
@@ -78,7 +78,8 @@ func (p *insertParser) into() (Insert, bool) {
 }
 
 // name parses the name of a table or column, and returns it with the name before its dot,
-// if there is one. For a column, schema is the name of the table.
+// if there is one. For a column, schema is the name of the table. Its parts are tokens of a
+// Kind up to Name, which are words and quoted names.
 func (p *insertParser) name() (schema, name string) {
 	for p.at < len(p.tokens) && p.tokens[p.at].Kind <= Name {
 		schema, name = name, p.tokens[p.at].Text

@@ -187,6 +187,8 @@ func Sets(body string, rules Rules, columns []string) bool {
 			}
 			end += 2
 		}
+		// After these words and signs a statement or assignment can begin; > can end a label,
+		// such as <<l>>.
 		if into || is(end, ":=") || is(end, "=") && is(i-1, "set", ",", ";", "begin", "then", "else", "loop", ">") {
 			return true
 		}

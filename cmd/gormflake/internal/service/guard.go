@@ -115,8 +115,9 @@ func (s *service) authorized(r *http.Request) bool {
 	return isToken && strings.EqualFold(scheme, "Bearer")
 }
 
-// shareWith reports whether the request comes from a page of one of the Origins. If so, it
-// sets the headers of CORS, with which the browser lets the page read the answer.
+// shareWith reports whether the request comes from a page of one of the Origins, or of any
+// site if Origins has *. If so, it sets the headers of CORS, with which the browser lets the
+// page read the answer.
 func (s *service) shareWith(w http.ResponseWriter, r *http.Request) bool {
 	if len(s.Origins) == 0 {
 		return false

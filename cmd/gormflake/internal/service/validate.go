@@ -19,7 +19,8 @@ func (c *Config) Validate() error {
 	if c.Timeout <= 0 {
 		errs = append(errs, fmt.Errorf("service: timeout %v: want more than zero", c.Timeout))
 	}
-	// Half of the share for answers is for large blocks, and the largest block must fit in it.
+	// Answers get one of the equal shares of MaxMemory. Half of it is for large blocks, and the
+	// largest block must fit in that half.
 	if c.MaxMemory < LowestMaxMemory {
 		errs = append(errs, fmt.Errorf("service: memory of %d bytes: want at least %d", c.MaxMemory, LowestMaxMemory))
 	} else if want := 2 * shares * blockSize(c.MaxCount); want > c.MaxMemory {

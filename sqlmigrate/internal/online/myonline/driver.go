@@ -78,13 +78,14 @@ const createJournal = "CREATE TABLE IF NOT EXISTS " + journal + ` (
   rate double NOT NULL DEFAULT 0, waits bigint NOT NULL DEFAULT 0, steering varchar(1000) NOT NULL DEFAULT '{}', began bigint NOT NULL, beat bigint NOT NULL
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COMMENT='sqlmigrate: an online widening that is under way'`
 
-// New returns the driver.
+// New returns the driver. The [engine.Journal] reads and writes moves in the same way on all
+// databases, and its fields hold the differences.
 func New() Driver {
 	return Driver{engine.Journal{
 		Table: func(*engine.Move) string { return journal },
-		Mark:  func(int) string { return "?" },
-		Began: "began",
-		Parts: "shadows",
+		Mark:  func(int) string { return "?" }, // the placeholder of each argument
+		Began: "began",                         // the column with the start of the move
+		Parts: "shadows",                       // the tables that a move adds, in the words of an error
 	}}
 }
 
@@ -118,7 +119,7 @@ func (d Driver) CloseMove(ctx context.Context, conn *sql.Conn, m *engine.Move) e
 	if err == nil && !others {
 		_, err = conn.ExecContext(ctx, "DROP TABLE "+journal)
 	}
-	return engine.JournalError("drop", journal, err)
+	return engine.JournalError("drop", journal, err) // nil if err is nil
 }
 
 // lagTimeout limits the wait for the answer of a replica.

@@ -31,6 +31,8 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []plan.Tabl
 		return nil, err
 	}
 	sorted := sortParents(tables)
+	// A foreign key to a table outside of the move is a blocker already, so the only other
+	// reason for nil is a cycle.
 	if sorted == nil && len(p.Blockers) == 0 && len(tables) > 0 {
 		p.Blockers = []plan.Blocker{{Table: tables[0].TableName, Object: "foreign keys", Reason: "they form a circle, so no table can be copied first", Fix: "widen the tables by phase widen"}}
 	}

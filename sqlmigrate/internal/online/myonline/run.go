@@ -20,7 +20,7 @@ import (
 // which has many statements, RunStep stops between two of them.
 func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
 	stoppable, ctx := ctx, context.WithoutCancel(ctx)
-	if err := d.Check(ctx, conn, next); err != nil {
+	if err := d.Check(ctx, conn, next); err != nil { // for example because the journal has lost the move
 		return err
 	}
 	if strings.HasPrefix(step.SQL[0], renamePrefix) { // the step of stage swap that renames the tables

@@ -32,8 +32,9 @@ func (f *findings) blockIf(applies bool, t *table, object, reason, fix string) {
 // for a bigint, and a lock table of the server that is too small for the swap.
 func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 	f, locks := findings{}, 0 // locks is a generous estimate of the locks that the swap takes in one transaction
+	// The swap also locks the other tables of foreign keys, which have no columns to widen.
 	for _, t := range g.all() {
-		for _, m := range t.members {
+		for _, m := range t.members { // the table and its partitions
 			f.table(r, m)
 			locks += 4 + 5*len(m.indexes)
 		}
@@ -53,7 +54,7 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 	for _, v := range g.views {
 		f.view(g.tables[0], v)
 	}
-	for _, t := range g.families() {
+	for _, t := range g.families() { // the tables with columns to widen, and their partitions
 		for _, c := range t.columns {
 			f.column(t, c)
 		}

@@ -118,7 +118,7 @@ func New() Driver {
 		Table: func(m *engine.Move) string { return journal(m.Plan.Tables[0].Schema) },
 		Mark:  func(argument int) string { return "$" + strconv.Itoa(argument) },
 		Began: "(extract(epoch FROM began) * 1000000000)::bigint",
-		Parts: "columns",
+		Parts: "columns", // the objects that a move adds, as an error names them
 	}}
 }
 

@@ -34,7 +34,9 @@ func planOnline(ctx context.Context, conn *sql.Conn, tables []plan.Table) (*engi
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range g.families() {
+	for _, t := range g.families() { // all tables with columns to widen, and their partitions
+		// This reads the CHECKs and indexes that the new columns will get, from the temporary
+		// copy of the table.
 		if err := t.readDefinitions(ctx, conn); err != nil {
 			return nil, err
 		}
@@ -85,8 +87,9 @@ func readGraph(ctx context.Context, r *pgcatalog.Reader, wanted []plan.Table) (*
 	if len(views) > 0 {
 		g.views = pgview.Read(ctx, q, views)
 	}
-	// The swap computes this hash again, and fails if it differs. Somebody has then changed
-	// a view, for example, and the swap would create it again without the change.
+	// Store a hash of the definitions of the objects, such as views, that the swap of the
+	// columns drops and creates again. The swap computes the hash again, and fails if it
+	// differs, because it would create a changed view again without the change.
 	if query := g.stateSQL(); query != "" {
 		g.state = pgcatalog.One[string](ctx, q.Reader, "what uses the columns", "SELECT "+query)
 	}
@@ -117,7 +120,7 @@ func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wa
 	numbers := q.Numbers(ctx, t.OID)
 	var nodes []pgcatalog.Node
 	for _, c := range wanted {
-		if n := numbers[c.Name]; c.To != "" && n != 0 {
+		if n := numbers[c.Name]; c.To != "" && n != 0 { // the column still exists
 			nodes = append(nodes, pgcatalog.Node{Table: t.OID, Column: n})
 		}
 	}
@@ -137,7 +140,8 @@ func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wa
 
 // readOthers reads the other objects that concern the move. The move creates the indexes
 // and CHECKs again for the new columns. Triggers and rules can prevent it, and publications
-// need a note.
+// need a note. knownUsers are all objects that use the columns now, by which the swap
+// notices an object that was created later.
 func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) {
 	for _, i := range q.Indexes(ctx, t.OID, t.numbers()) {
 		t.indexes = append(t.indexes, index{i, t})

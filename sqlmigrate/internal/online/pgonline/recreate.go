@@ -23,7 +23,7 @@ import (
 // such as views and policies, and the statements that create them again after the columns
 // have been renamed. It drops a policy only once, although a policy can use several tables.
 func (g *graph) recreate() (drops, creates []string) {
-	drops = pgview.Drops(g.views, "")
+	drops = pgview.Drops(g.views, "") // without IF EXISTS
 	for _, t := range g.families() {
 		for _, u := range t.uses {
 			if u.Recreated() && !slices.Contains(drops, u.Drop) {

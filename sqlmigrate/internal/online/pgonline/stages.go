@@ -124,6 +124,7 @@ func (g *graph) drop(columnName naming, warning string) []plan.OnlineStep {
 // updated row leaves an old version behind.
 func (g *graph) copy() []plan.OnlineStep {
 	var steps []plan.OnlineStep
+	// A partitioned table has no rows of its own, so only its partitions are copied.
 	for _, t := range slices.DeleteFunc(g.families(), (*table).isPartitioned) {
 		step := t.readWhole(plan.Batches, copyRate, "copy "+pgsql.Join(t.columns, ", ", current)+" to "+pgsql.Join(t.columns, ", ", fresh),
 			"the rows of a batch: a write to one of them waits until the batch is over; the copy does not wait for rows that others hold, but comes back for them",
@@ -190,6 +191,8 @@ func (g *graph) constrain() []plan.OnlineStep {
 			steps = append(steps, c.add(c.fresh(), c.table.freshDefinitions)...)
 		}
 	}
+	// The other foreign keys, which are of or to partitioned tables, are added by the swap or
+	// after it.
 	for _, k := range g.earlyKeys {
 		steps = append(steps, k.steps(k.fresh(), fresh)...)
 	}
@@ -197,8 +200,8 @@ func (g *graph) constrain() []plan.OnlineStep {
 }
 
 // constrainBack returns the steps that take stage constrain back. They drop only the foreign
-// keys of the new columns, because the other constraints disappear when prepareBack drops
-// these columns.
+// keys that constrain adds on the new columns (earlyKeys), because the other constraints
+// disappear when prepareBack drops these columns.
 func (g *graph) constrainBack() []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, k := range g.earlyKeys {

@@ -137,6 +137,7 @@ func (c *check) add(name string, clauses definitions) []plan.OnlineStep {
 // check the rows. Only the foreign key of a partitioned table cannot be NOT VALID. It takes
 // over the foreign keys of its partitions, which have been validated by then.
 func (k *foreignKey) add(name string, columnName naming) string {
+	// OnDelete may end with SET NULL or SET DEFAULT, which can name some of the columns.
 	setColumns := pgsql.If(len(k.SetColumns) > 0, " ("+k.child.columnList(k.SetColumns, columnName)+")")
 	return "ALTER TABLE " + k.child.Target() + " ADD CONSTRAINT " + pgsql.Quote(name) +
 		" FOREIGN KEY (" + k.child.columnList(k.Columns, columnName) + ") REFERENCES " + k.parent.Target() + " (" + k.parent.columnList(k.ParentColumns, columnName) + ")" +

@@ -116,6 +116,8 @@ func (g *graph) exchange(text string, checks []string, change func(*table) []str
 // indexes that earlier stages have built for these. They also replace the function of the
 // trigger, which from then on copies the new columns to the old columns.
 func (t *table) swap() []string {
+	// From now on the columns may differ, because a new key may not fit into the old column.
+	// So first drop the CHECK that they are equal.
 	sql := append([]string{t.dropConstraint(sameCheck)}, t.replaceChecks((*check).fresh)...)
 	for _, i := range gather(t, indexesOf) {
 		sql = append(sql, i.table.freeIndexName(i)...)

@@ -70,8 +70,9 @@ func (d *doctor) checkAssigned(t *readonly.Table) (err error) {
 		return nil
 	}
 	// A counter of MySQL and SQLite moves past each larger key, so it would follow the IDs of a
-	// generator. It is parked if its next key is above these IDs. A sequence of PostgreSQL does
-	// not follow keys and is not moved, so --park says whether it may assign keys.
+	// generator. It is parked if its next key is above Limit, the largest ID of the next ten
+	// years. A sequence of PostgreSQL does not follow keys and is not moved, so --park says
+	// whether it may assign keys.
 	var next uint64
 	var create string
 	switch d.Dialect {
@@ -162,6 +163,7 @@ func (d *doctor) checkFuture(t *readonly.Table, largest types.ID) error {
 func (d *doctor) checkTrial() {
 	var tables []any // the moved tables, in the form that package sqlmigrate accepts
 	for i := range d.tables {
+		// The table of workers holds no IDs.
 		if t := &d.tables[i]; d.isMoved(t) && !d.isLeaseTable(t.String()) {
 			tables = append(tables, t.String())
 		}

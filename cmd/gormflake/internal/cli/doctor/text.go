@@ -23,7 +23,8 @@ ORDER BY c.TABLE_NAME, c.ORDINAL_POSITION`
 
 // checkText looks for Snowflake IDs in text columns. They are a problem in MySQL only,
 // which compares text with a number as floating point, so that IDs next to each other seem
-// equal. MariaDB compares exactly, and PostgreSQL rejects the comparison.
+// equal. MariaDB compares exactly, and PostgreSQL rejects the comparison. checkText leaves out
+// the table of workers, whose texts are no IDs, and the tables of --skip.
 func (d *doctor) checkText() {
 	var version string // stays empty on other databases
 	if d.Dialect == "mysql" {

@@ -37,6 +37,7 @@ func (d *doctor) checkWorkers() {
 	in, err := lease.Inspect(d.Ctx, sqllease.New(d.DB, options...))
 	var tableErr *sqllease.TableError
 	switch {
+	// MySQL gives ErrNoTable also for a table that the account may not read, which may exist.
 	case errors.Is(err, sqllease.ErrNoTable) && !readonly.Denied(err):
 		d.report.ok(workersCheck, "", fmt.Sprintf("there is no table %s: no worker is leased from this database", d.flags.store.Table))
 	case errors.As(err, &tableErr): // the table lacks, for example, its primary key

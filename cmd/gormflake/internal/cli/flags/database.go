@@ -108,9 +108,9 @@ const (
 )
 
 // Open connects to the database and checks that the server answers. mode is [ReadOnly] or
-// [ReadWrite]. It matters only for an SQLite file, in which no mode changes the journal
-// mode. The file must exist, because otherwise a misspelled name would create an empty
-// database in which all workers are free. The caller calls closeDB when done.
+// [ReadWrite], and matters only for an SQLite file. In neither mode does Open change the
+// journal mode of the file. The file must exist, because otherwise a misspelled name would
+// create an empty database in which all workers are free. The caller calls closeDB when done.
 func (f *Database) Open(ctx context.Context, mode string) (db *gorm.DB, closeDB func() error, err error) {
 	if !f.Given() {
 		return nil, nil, terminal.Usagef("no database: give --dsn or set GORMFLAKE_DSN")

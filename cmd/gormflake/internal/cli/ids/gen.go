@@ -175,6 +175,7 @@ func (f *genFlags) writer(layout snowflake.Layout) (func(io.Writer, types.ID), e
 		r := reader{layout: layout, serial: serial}
 		return func(w io.Writer, id types.ID) { r.newRecord(id).writeJSON(w) }, nil
 	}
+	// serial is nil without --code, but checkCode then rejects --as serial, which would use it.
 	as, err := f.form.selected(form{name: serialName, format: serial.Format})
 	return func(w io.Writer, id types.ID) { _, _ = io.WriteString(w, as.format(id)+"\n") }, err
 }

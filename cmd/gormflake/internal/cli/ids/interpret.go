@@ -59,7 +59,7 @@ func (in *interpreter) read(s string) ([]reading, error) {
 	if err := checkWhole(s); err != nil {
 		return nil, err
 	}
-	if in.as.name == "" {
+	if in.as.name == "" { // --as is auto, the default
 		return in.readAny(s)
 	}
 	return in.readAs(in.as, s)

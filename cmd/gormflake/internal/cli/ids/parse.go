@@ -205,7 +205,7 @@ func (f *parseFlags) arguments(out io.Writer, in *interpreter, args []string) er
 	}
 	f.output.writeHeading(out)
 	for i, rec := range records {
-		if f.output.write(out, rec) {
+		if f.output.write(out, rec) { // as JSON or as a row of the table
 			continue
 		}
 		if i > 0 { // a blank line between two blocks

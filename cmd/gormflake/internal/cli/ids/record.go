@@ -84,7 +84,7 @@ func (rec record) writeBlock(w io.Writer, now time.Time) {
 		}
 	}
 	row("id", rec.ID)
-	if rec.Form != decimal.name {
+	if rec.Form != decimal.name { // only an unusual form is worth a line
 		row("read as", rec.Form)
 	}
 	row("prefix", rec.Prefix)

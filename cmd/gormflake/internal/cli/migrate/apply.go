@@ -135,7 +135,7 @@ func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate
 		terminal.Say(cmd.ErrOrStderr(), "%s too narrow for a Snowflake ID and may hold keys, first %s: see \"gormflake migrate plan\"",
 			terminal.Counted(n, "column is", "columns are"), plan.Likely[0].Column)
 	}
-	question := fmt.Sprintf("Apply %s to %s?", theseStatements(countStatements(plan, upward)), strings.Join(tablesOf(plan), ", "))
+	question := fmt.Sprintf("Apply %s to %s?", theseStatements(countStatements(plan, upStatements)), strings.Join(tablesOf(plan), ", "))
 	if err := f.confirm.Ask(cmd, question); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate
 			return err
 		}
 	}
-	err := f.run(cmd, db, plan, upward, (*sqlmigrate.Plan).Apply)
+	err := f.run(cmd, db, plan, upStatements, (*sqlmigrate.Plan).Apply)
 	switch {
 	case wasApplied(err) && f.json:
 		return errors.Join(f.printJSON(cmd, plan, file, remaining, err), reportUndone(cmd, err))
@@ -205,7 +205,7 @@ func modelChanges(plan *sqlmigrate.Plan) []string {
 		for _, c := range table.Columns {
 			switch {
 			case slices.Contains(phasesOf(plan), string(sqlmigrate.Park)):
-			case len(c.Refers) > 0:
+			case len(c.Refers) > 0: // also in a primary key, because its value is the parent's key
 				changes = append(changes, fmt.Sprintf("%s.%s is a types.ID", table.Name, c.Name))
 			case c.Key:
 				changes = append(changes, fmt.Sprintf("%s.%s is a types.ID with the tag snowflake:\"pk\"", table.Name, c.Name))

@@ -48,7 +48,8 @@ func (f *migrateFlags) withOnline(ctx context.Context, mode string, tables []str
 		if err != nil {
 			return err
 		}
-		online.Notes = slices.Clone(online.Notes) // because the move, which Apply stores, has the same slice
+		// The move that Apply stores has the same slice, in which the names of options stay.
+		online.Notes = slices.Clone(online.Notes)
 		for i, note := range online.Notes {
 			online.Notes[i] = flags.Words(note) // with the names of flags instead of options
 		}
@@ -126,8 +127,8 @@ func (f *onlineFlags) register(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 200*time.Millisecond, "how long a short step waits for its locks before it is tried again; MariaDB then waits for a second too")
 }
 
-// options returns the options of package sqlmigrate for the flags, except the replicas, and
-// the option that shows the progress of the move.
+// options returns the options of an online move for the flags except --replica, for which run
+// adds the option. It also returns the option that shows the progress of the move.
 func (f *onlineFlags) options(cmd *cobra.Command) []sqlmigrate.OnlineOption {
 	options := []sqlmigrate.OnlineOption{sqlmigrate.WithLockTimeout(f.lockTimeout), sqlmigrate.WithOnlineProgress(showOnlineProgress(cmd))}
 	if f.lastStage != "" { // apply, whose flag --until is never empty

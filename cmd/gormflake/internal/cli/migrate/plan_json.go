@@ -41,7 +41,7 @@ func summaryAsJSON(plan *sqlmigrate.Plan) any {
 		DiskBytes     int64                `json:"disk_bytes"`
 	}{
 		len(plan.Tables), notAnalyzed, rows, bytes,
-		countStatements(plan, upward), plan.Estimate().Milliseconds(), lock.Milliseconds(), phase, plan.Disk(),
+		countStatements(plan, upStatements), plan.Estimate().Milliseconds(), lock.Milliseconds(), phase, plan.Disk(),
 	}
 }
 

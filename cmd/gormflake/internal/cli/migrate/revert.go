@@ -64,11 +64,11 @@ func (f *revertFlags) revert(cmd *cobra.Command, file string) error {
 	}
 	return f.database.With(cmd.Context(), flags.ReadWrite, func(db *gorm.DB) error {
 		summarizeBack(cmd.ErrOrStderr(), plan)
-		question := fmt.Sprintf("Run %s on %s?", theseStatements(countStatements(plan, downward)), strings.Join(tablesOf(plan), ", "))
+		question := fmt.Sprintf("Run %s on %s?", theseStatements(countStatements(plan, downStatements)), strings.Join(tablesOf(plan), ", "))
 		if err := f.confirm.Ask(cmd, question); err != nil {
 			return err
 		}
-		if err := f.run(cmd, db, plan, downward, (*sqlmigrate.Plan).Revert); err != nil {
+		if err := f.run(cmd, db, plan, downStatements, (*sqlmigrate.Plan).Revert); err != nil {
 			return err
 		}
 		if f.json {

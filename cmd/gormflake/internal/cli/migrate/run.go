@@ -43,8 +43,8 @@ func (f *runFlags) check() error {
 type applyOrRevert func(*sqlmigrate.Plan, context.Context, *gorm.DB, ...sqlmigrate.ApplyOption) error
 
 // run applies or reverts the plan by a call of do, and shows the progress. For Apply,
-// statementsOf is upward, and for Revert it is downward. It returns the statements of a step
-// that do runs, so that run can count them in advance for the progress.
+// statementsOf is upStatements, and for Revert it is downStatements. It returns the statements
+// of a step that do runs, so that run can count them in advance for the progress.
 func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, statementsOf func(sqlmigrate.Step) []sqlmigrate.Statement, do applyOrRevert) error {
 	shown := &progress{out: cmd.ErrOrStderr(), expected: map[sqlmigrate.PhaseName]int{}}
 	for _, phase := range plan.Phases {

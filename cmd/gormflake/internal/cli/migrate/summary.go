@@ -39,7 +39,7 @@ func tablesOf(plan *sqlmigrate.Plan) []string {
 var internalTables = []string{"sqlmigrate_journal", "sqlmigrate_counters"}
 
 // countStatements counts the statements of the plan that apply or revert runs. statementsOf
-// is upward for apply, and downward for revert.
+// is upStatements for apply, and downStatements for revert.
 func countStatements(plan *sqlmigrate.Plan, statementsOf func(sqlmigrate.Step) []sqlmigrate.Statement) int {
 	n := 0
 	for _, phase := range plan.Phases {
@@ -50,11 +50,11 @@ func countStatements(plan *sqlmigrate.Plan, statementsOf func(sqlmigrate.Step) [
 	return n
 }
 
-// upward returns the statements of a step that apply runs to make its change.
-func upward(s sqlmigrate.Step) []sqlmigrate.Statement { return s.Up }
+// upStatements returns the statements of a step that apply runs to make its change.
+func upStatements(s sqlmigrate.Step) []sqlmigrate.Statement { return s.Up }
 
-// downward returns the statements of a step that revert runs to take its change back.
-func downward(s sqlmigrate.Step) []sqlmigrate.Statement { return s.Down }
+// downStatements returns the statements of a step that revert runs to take its change back.
+func downStatements(s sqlmigrate.Step) []sqlmigrate.Statement { return s.Down }
 
 // theseStatements returns words for n statements in a question, such as "these 3
 // statements".

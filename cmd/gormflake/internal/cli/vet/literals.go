@@ -55,6 +55,7 @@ type literalKey struct {
 // the model to the same number. The number then refers to this row.
 func (p *program) setBySeed(l literalKey) bool {
 	for _, v := range p.values[l.model.keys()] {
+		// A value of a query looks for a row, and does not set its key.
 		if !v.query && literalNumber(v) == l.number && isSeed(v) && !isTest(v) {
 			return true
 		}

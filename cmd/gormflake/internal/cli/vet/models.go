@@ -14,8 +14,9 @@ import (
 )
 
 // plugin reports calls such as Create for a model whose key the plugin would fill, on a
-// *gorm.DB that gorm.Open has returned and that has no plugin. The rows would get no key. It
-// leaves out listed models in tests, because there the database may assign their keys.
+// *gorm.DB that gorm.Open has returned and that has no plugin. The rows would get no key. In
+// tests it leaves out listed models, which are in the list of gormflake.WithModels and have no
+// tag, because there the database may assign their keys.
 var plugin = rule("plugin", "report creates of tagged models on a *gorm.DB without the plugin", func(pass *analysis.Pass, in *inspector.Inspector) {
 	for assign := range inspector.All[*ast.AssignStmt](in) {
 		variable, call := assignedCall(assign)

@@ -243,6 +243,7 @@ func (p *program) findForeignKeys(pkg *analysis.Pass) {
 			continue
 		}
 		for _, f := range m.fields {
+			// The key of m may have such a name too, but its numbers are keys of m.
 			if parent, ok := p.modelOfName(m, f.Name()); ok && f.Var != m.key {
 				p.addForeignKey(m, f, parent)
 			}

@@ -138,7 +138,9 @@ func (f *raiseFlags) printPlan(out io.Writer, in *lease.Inspection, to time.Time
 	at := terminal.Stamp(to)
 	missing := total - len(in.Holders) // workers without a record
 	terminal.Say(out, "%d of %d bounds are below %s and would be raised to it, %d of them of workers without a record", below+missing, total, at, missing)
-	if below+missing == 0 { // Raise then writes one bound, because only a write is acknowledged
+	// If Raise finds all bounds high enough, it still writes one of them. Once the store has
+	// acknowledged this later write, it cannot forget the bounds that it had before.
+	if below+missing == 0 {
 		terminal.Say(out, "one bound is raised by a tick all the same: with that write the database acknowledges the others")
 	}
 	if held > 0 {
