@@ -49,14 +49,15 @@ func checkSkipped(stmt *gorm.Statement, m *model.Model) error {
 		return nil
 	}
 	named, restricted := stmt.SelectAndOmitColumns(true, false) // for a create, not for an update
+	maps, isMaps := rowview.Maps(stmt.Dest)
 	// Check the primary keys that the statement writes. If a struct has 0 in a column with a
 	// default or auto-increment, GORM writes the default or leaves the column to the database.
+	// It writes the 0 of a map.
 	columns := slices.DeleteFunc(slices.Clone(m.Columns), func(c *model.Column) bool {
 		written, isNamed := named[c.Field.DBName]
-		return !c.Primary || c.Serial != nil || c.Field.HasDefaultValue || !written && (isNamed || restricted)
+		return !c.Primary || !isMaps && c.Field.HasDefaultValue || !written && (isNamed || restricted)
 	})
-	maps, ok := rowview.Maps(stmt.Dest)
-	if !ok {
+	if !isMaps {
 		rows, _ := rowview.Of(stmt) // GORM rejects rows for which this fails
 		return checkSet(rows, columns, bySkip)
 	}

@@ -385,6 +385,28 @@ func TestSkippedKeys(t *testing.T) {
 	})
 }
 
+// TestSkippedMapWithZero checks that under Skip a map with key 0 is rejected, although the
+// column has auto-increment, because GORM sends the 0.
+func TestSkippedMapWithZero(t *testing.T) {
+	t.Parallel()
+	type numbered struct {
+		ID   int64  `gorm:"primaryKey;autoIncrement" snowflake:"pk"`
+		Name string `gorm:"size:20"`
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &numbered{})
+		skipped := db.WithContext(gormflake.Skip(t.Context()))
+		err := skipped.Model(&numbered{}).Create(map[string]any{"id": 0, "name": "zero"}).Error
+		if err == nil || !strings.Contains(err.Error(), "the row has no key: Skip leaves it to the caller") {
+			t.Errorf("a map with key 0: %v", err)
+		}
+		plugintest.Must(t, skipped.Model(&numbered{}).Create(map[string]any{"id": 7, "name": "seven"}))
+		if n := plugintest.Count(t, db, &numbered{}); n != 1 {
+			t.Errorf("%d rows, want 1", n)
+		}
+	})
+}
+
 // TestSkippedKeysOfEachKind checks that under Skip no key of any kind is stored as 0 or
 // NULL.
 func TestSkippedKeysOfEachKind(t *testing.T) {

@@ -56,11 +56,10 @@ func mustBeFound(stmt *gorm.Statement, row reflect.Value) bool {
 	if readNote(stmt).nested {
 		return true
 	}
-	// GORM copies the key to the related rows that it saves after this row. The related rows of
-	// a row of another type, which has the fields of the model, do not count here.
+	// GORM copies the key to the related rows that it saves after this row.
 	one := rowview.Rows{Value: row, N: 1}
 	return slices.ContainsFunc(model.Relations(stmt.Schema), func(rel *schema.Relationship) bool {
-		return rel.Type != schema.BelongsTo && row.Type() == stmt.Schema.ModelType && Related(stmt, one, rel) >= 0
+		return rel.Type != schema.BelongsTo && Related(stmt, one, rel) >= 0
 	})
 }
 
@@ -149,10 +148,16 @@ type unique struct {
 }
 
 // uniques returns the sets of columns by which the upsert can have found a row. These are
-// the columns that ON CONFLICT names, and the unique indexes that the model declares. If ON
-// CONFLICT names a primary key, uniques leaves its columns out, because findKeys has looked for
-// a tagged primary key before.
+// the primary key, the columns that ON CONFLICT names, and the unique indexes that the model
+// declares. It leaves out a primary key with a tagged column, under which findKeys has looked
+// for the row before, and a key that the database may have assigned.
 func uniques(stmt *gorm.Statement, m *model.Model) (all []unique) {
+	isExcluded := func(f *schema.Field) bool {
+		return f.HasDefaultValue || slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Field == f })
+	}
+	if key := stmt.Schema.PrimaryFields; len(key) > 0 && !slices.ContainsFunc(key, isExcluded) {
+		all = append(all, unique{fields: key})
+	}
 	if conflict, _ := onConflict(stmt); conflict != nil {
 		named := unique{where: conflict.TargetWhere.Exprs}
 		for _, c := range conflict.Columns {

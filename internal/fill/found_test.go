@@ -69,6 +69,65 @@ func TestExistingParentsAreLinked(t *testing.T) {
 	})
 }
 
+// A shelf has boxes. otherShelf is another type with the fields of the model, which GORM takes
+// as a row of the model, and whose boxes it saves.
+type (
+	shelf struct {
+		ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Name  string   `gorm:"size:20;unique"`
+		Boxes []box    `gorm:"constraint:-"`
+	}
+	box struct {
+		ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+		ShelfID types.ID
+	}
+	otherShelf shelf
+)
+
+// TestExistingRowOfAnotherType checks that a row of another type than the model gets the key
+// of the existing row if DO NOTHING leaves it out, and that its children get this key too.
+func TestExistingRowOfAnotherType(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &shelf{}, &box{})
+		old := shelf{Name: "x"}
+		plugintest.Must(t, db.Create(&old))
+		row := otherShelf{Name: "x", Boxes: []box{{}}}
+		plugintest.Must(t, db.Model(&shelf{}).Clauses(clause.OnConflict{DoNothing: true}).Create(&row))
+		var stored box
+		plugintest.Must(t, db.First(&stored))
+		if row.ID != old.ID || stored.ShelfID != old.ID {
+			t.Errorf("the row has key %d, and its box is of shelf %d, want %d", row.ID, stored.ShelfID, old.ID)
+		}
+	})
+}
+
+// TestExistingRowByPrimaryKey checks an upsert by a primary key without a tag. The row that it
+// finds has another ID in the tagged column than the struct, which gets this ID.
+func TestExistingRowByPrimaryKey(t *testing.T) {
+	t.Parallel()
+	type country struct {
+		Code string   `gorm:"primaryKey;size:2"`
+		ID   types.ID `snowflake:"id"`
+		Name string
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &country{})
+		old := country{Code: "ch", Name: "old"}
+		plugintest.Must(t, db.Create(&old))
+		byCode := clause.OnConflict{Columns: []clause.Column{{Name: "code"}}, DoUpdates: clause.AssignmentColumns([]string{"name"})}
+		for _, conflict := range []clause.OnConflict{byCode, {UpdateAll: true}} {
+			row := country{Code: "ch", Name: "new"}
+			plugintest.Must(t, db.Clauses(conflict).Create(&row))
+			rows := []country{{Code: "ch", Name: "newer"}}
+			plugintest.Must(t, db.Clauses(conflict).Create(&rows))
+			if row.ID != old.ID || rows[0].ID != old.ID {
+				t.Errorf("the structs have IDs %d and %d, want %d", row.ID, rows[0].ID, old.ID)
+			}
+		}
+	})
+}
+
 // TestKnownParentIsNotReadAgain checks that a parent that the program has read before
 // costs no more queries than a new parent.
 func TestKnownParentIsNotReadAgain(t *testing.T) {

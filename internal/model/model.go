@@ -41,8 +41,8 @@
 //     keys copy keys: also internal/tree, for Assign. visitRow (keys.go) sets a key, and
 //     visitLink may replace it afterwards; link.go and count.go find links and count IDs.
 //   - It rejects keys that are set: checkKeys, checkMaps and checkSkipped (checkkeys.go of
-//     internal/fill) see the rows just before the INSERT, also for CopySource. The columns of
-//     checkSkipped leave out keys with a default. Assign must reject keys in
+//     internal/fill) see the rows just before the INSERT, also for CopySource. For
+//     structs, checkSkipped leaves out keys with a default. Assign must reject keys in
 //     countPass.visitRow (count.go of internal/tree), before the tree changes, but visitLink
 //     may replace a key later. Reject keys there, and in observeKeys (rows.go of
 //     internal/fill), before the generator observes them, because gormflaketest continues
