@@ -146,8 +146,10 @@ func (l *Lease) restoreBound(ctx context.Context, w *heldWorker) error {
 	return nil
 }
 
-// releaseAt writes a released record with the bound, and notes a loss if the store shows that
-// the worker is lost. The caller holds storeLock, except in Acquire.
+// releaseAt releases the worker w in the store, at the bound. It returns nil if the worker is
+// not ours any more, because another process holds it. If a copy of this process has written
+// the record, releaseAt notes the loss of the worker. The caller holds storeLock, except in
+// Acquire.
 func (l *Lease) releaseAt(ctx context.Context, w *heldWorker, bound int64) error {
 	lost, err := l.keeper.writeReleased(ctx, w, bound)
 	if lost != nil {

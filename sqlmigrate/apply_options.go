@@ -56,10 +56,13 @@ type runOption struct {
 // count in whole seconds; d is rounded up.
 //
 // For a short step of an [OnlinePlan], such as the swap, the default is 200 ms, and d
-// must be a millisecond or more. MariaDB and MySQL first try for d, or for three seconds
-// if that is longer, in a way in which no program waits behind the step (on MySQL for at
-// most 10 ms). If the step then has to wait on MariaDB, it waits for a second, because
-// that is the shortest timeout of the server.
+// must be a millisecond or more. The first try waits for an eighth of d, and each further try
+// for an eighth more, up to d.
+//
+// On MariaDB and MySQL, a step first makes attempts behind which no program waits, or on MySQL
+// for at most 10 ms. It repeats these attempts for three seconds, or for d if that is longer. If
+// none succeeds, the step waits as described above, but on MariaDB for a second, which is the
+// shortest timeout of that server.
 func WithLockTimeout(d time.Duration) RunOption {
 	return runOption{
 		func(c *run.Config) error {

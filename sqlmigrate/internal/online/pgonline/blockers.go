@@ -151,7 +151,8 @@ func (f *findings) index(t *table, i index) {
 //   - It would fire for each UPDATE by which the copy fills the new columns. If the role may
 //     set session_replication_role, the copy turns off triggers that are enabled as usual
 //     (O), but triggers that are ENABLE ALWAYS (A) or ENABLE REPLICA (R) then fire.
-//     Otherwise all enabled triggers fire except ENABLE REPLICA.
+//     Otherwise all enabled triggers fire except ENABLE REPLICA. OnUpdate returns false for a
+//     disabled trigger (D).
 //   - Sessions have cached the plans of its function, and the role may not alter the
 //     function to drop them.
 func (f *findings) trigger(r *pgcatalog.Reader, t *table, g pgcatalog.Trigger) {

@@ -96,8 +96,8 @@ func (g *graph) all() []*table {
 	return all
 }
 
-// families returns the tables with columns to widen, each followed by its partitions on
-// all levels.
+// families returns all tables with columns to widen and all their partitions. Each table is
+// followed by its partitions on all levels.
 func (g *graph) families() []*table {
 	var all []*table
 	for _, t := range g.tables {

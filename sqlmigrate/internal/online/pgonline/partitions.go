@@ -14,14 +14,17 @@ import (
 // have a foreign key NOT VALID, but it takes over the valid foreign keys of its
 // partitions.
 
-// attachIndexes returns statements that attach the indexes of the partitions to the index i
-// of the partitioned table t, so that i becomes valid. i has no partitions yet. Without a
-// constraint, freeIndexName has created it. If it belongs to a constraint, the statements
-// first create the constraint, and thereby i, with the storage parameters and the tablespace
-// of i before DEFERRABLE, as the syntax requires.
+// attachIndexes returns statements of the swap that attach the new indexes of the partitions to
+// the new index of the partitioned table t, so that this index becomes valid. i is the index of
+// t on the old columns, whose OID shows which indexes of partitions belong to it. By then, the
+// new indexes have the names of the old ones.
+//
+// If i belongs to a constraint, the statements first create the constraint, and thereby the new
+// index. Otherwise the statements of freeIndexName have created it.
 func (t *table) attachIndexes(i index) []string {
 	var sql []string
 	if i.Constraint != "" {
+		// The syntax requires WITH and USING INDEX TABLESPACE before DEFERRABLE.
 		sql = append(sql, "ALTER TABLE ONLY "+t.Target()+" ADD CONSTRAINT "+pgsql.Quote(i.Constraint)+" "+strings.TrimSuffix(i.Clause, i.Deferral)+
 			pgsql.If(i.Options != "", " WITH ("+i.Options+")")+pgsql.If(i.Space != "", " USING INDEX TABLESPACE "+pgsql.Quote(i.Space))+i.Deferral)
 	}
@@ -96,11 +99,13 @@ func (g *graph) validateLate() []plan.OnlineStep {
 		}
 		for _, part := range k.parts {
 			for _, step := range part.steps(part.Name, current)[1:] { // without the first step, which placeConstraint has replaced
-				step.Unless = part.child.goneQuery()
+				step.Unless = part.child.goneQuery() // the partition has been dropped since the swap
 				steps = append(steps, step)
 			}
 		}
-		if k.child.isPartitioned() { // the key of the table takes over the keys of its partitions
+		if k.child.isPartitioned() {
+			// Only the first step is needed, which adds the key of the table, because this key
+			// takes over the keys of the partitions, which are valid by then.
 			step := k.steps(k.Name, current)[0]
 			step.SQL = append(step.SQL, pgsql.Comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)
 			step.Unless = "SELECT EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conrelid = " + pgsql.Literal(k.child.Target()) + "::regclass AND conname = " + pgsql.Literal(k.Name) + ")"

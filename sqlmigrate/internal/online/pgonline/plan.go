@@ -160,13 +160,13 @@ func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) {
 //
 // A foreign key of a partitioned table, or to one, has a copy in the catalog for each
 // partition. Whole is the OID of the foreign key of which it is a copy. In the graph, a copy
-// becomes a part of the topmost foreign key, if it belongs to a partition with rows and
-// refers to the same table as the topmost key. For example, if orders is partitioned and
+// becomes a part of the topmost foreign key, if it belongs to a partition that is not
+// itself partitioned, and refers to the same table as the topmost key. For example, if orders is partitioned and
 // refers to users, the foreign key of orders has the foreign keys of its partitions as its
 // parts, because these can be added one by one without long locks.
 func (g *graph) readForeignKeys(ctx context.Context, q pgcatalog.QualifiedReader) {
 	byOID := map[int64]*table{}
-	for _, t := range g.families() {
+	for _, t := range g.families() { // the tables with columns to widen, and their partitions
 		byOID[t.OID] = t
 	}
 	allKeys := map[int64]*foreignKey{} // all foreign keys and their copies, by OID
