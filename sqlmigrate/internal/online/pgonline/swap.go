@@ -46,14 +46,14 @@ func (t *table) reverseFunction() string {
 
 // dropCachedPlans returns statements that make sessions drop the cached plans of the PL/pgSQL
 // functions of the table's triggers, because these plans contain the old type of the keys.
-// A session drops them after an ALTER FUNCTION. The statements change the COST of each
-// function and change it back, because that has no effect on its results.
+// A session drops them after an ALTER FUNCTION. The statements give each function the COST that
+// it has, because that changes nothing else, and the server writes the function all the same.
 func (t *table) dropCachedPlans() []string {
 	var sql []string
 	for _, trigger := range gather(t, triggersOf) {
-		restore := "ALTER FUNCTION " + trigger.Function + " COST " + trigger.Cost
-		if trigger.Language == "plpgsql" && !slices.Contains(sql, restore) { // several triggers may have the same function
-			sql = append(sql, restore+"1", restore) // the first sets another cost, for example 1001 for 100
+		alter := "ALTER FUNCTION " + trigger.Function + " COST " + trigger.Cost
+		if trigger.Language == "plpgsql" && !slices.Contains(sql, alter) { // several triggers may have the same function
+			sql = append(sql, alter)
 		}
 	}
 	return sql

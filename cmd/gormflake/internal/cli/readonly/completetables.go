@@ -14,7 +14,7 @@ func CompleteTables(f *flags.Database) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return flags.Completions(cmd, given, func(ctx context.Context) (found []cobra.Completion, err error) {
 			err = With(ctx, f, func(p *Database) error {
-				tables, err := p.Tables("")
+				tables, err := p.Tables("") // of the current schema, and on PostgreSQL of the search_path
 				for _, t := range tables {
 					found = append(found, t.String())
 				}
