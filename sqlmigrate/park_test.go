@@ -149,6 +149,30 @@ func TestPark(t *testing.T) {
 	})
 }
 
+// With parked counters, the plan has no findings about phases detach and guard, which it does
+// not have: a key of 0, which the guard would reject, a trigger of SQLite that has the name of
+// the guard, and a function of PostgreSQL that names the sequence.
+func TestParkHasNoFindingsOfOtherPhases(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		createCounted(t, db)
+		switch db.Name() {
+		case "sqlite":
+			migratetest.Run(t, db, "INSERT INTO orders (id) VALUES (0)",
+				"CREATE TRIGGER orders_snowflake_guard BEFORE INSERT ON orders BEGIN SELECT 1; END")
+		case "mysql":
+			migratetest.Run(t, db, "INSERT INTO orders (note) VALUES ('zero')", "UPDATE orders SET id = 0 ORDER BY id DESC LIMIT 1")
+		case "postgres":
+			migratetest.Run(t, db, "CREATE FUNCTION number() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RETURN nextval('orders_id_seq'); END $$")
+		}
+		plan := parkPlan(t, db, sqlmigrate.WithParkedCounters())
+		if text := plan.String(); strings.Contains(text, "guard") || strings.Contains(text, "detach") || plan.Err() != nil {
+			t.Errorf("the plan has findings of other phases:\n%s", text)
+		}
+		mustApply(t, db, plan)
+	})
+}
+
 // Revert restores the former values of the counters, so that the next keys are 4 and 1.
 // It fails while there is a key that a parked counter assigned, because the counter could
 // not go below it.

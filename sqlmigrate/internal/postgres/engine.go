@@ -137,8 +137,8 @@ func (f *facts) complete(ctx context.Context, q pgcatalog.QualifiedReader) {
 	g.views, found = readViews(ctx, q, g, f.views)
 	f.Add(found)
 	f.Add(g.linkSequences(readSequences(ctx, q, g.nodes())))
-	f.Add(noteSequenceFunctions(ctx, q.Reader, g))
-	if !g.parks { // phase park replaces phase guard, which adds the CHECKs
+	if !g.parks { // phase park replaces detach, which removes sequences, and guard, which adds CHECKs
+		f.Add(noteSequenceFunctions(ctx, q.Reader, g))
 		f.Add(readChecks(ctx, q, g))
 	}
 }

@@ -34,6 +34,9 @@ func (s *schema) plan(affected []*table, want engine.Request, found engine.Findi
 		}
 		result.Add(t.blockKey(c, want))
 		needsGuard, guardFindings := s.needsGuard(t, c)
+		if want.Park { // the plan has no phase guard
+			guardFindings = engine.Findings{}
+		}
 		switch {
 		// The counter is below the limit, so it is not parked yet.
 		case want.Park && t.autoincrement && t.sequence.Int64 < want.Place.Limit.Int64():

@@ -82,10 +82,11 @@ func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
 func (f *applyFlags) applyNothing(cmd *cobra.Command, db *gorm.DB, plan, part *sqlmigrate.Plan, tables []string) error {
 	err := part.Apply(cmd.Context(), db)
 	switch {
-	case f.json && wasApplied(err):
+	case !wasApplied(err):
+	case f.json:
 		const noFile = "" // there is nothing to revert
 		return errors.Join(f.printJSON(cmd, part, noFile, phasesOf(plan), err), reportUndone(cmd, err))
-	case !f.json:
+	default:
 		terminal.Say(cmd.OutOrStdout(), "nothing to do: %s", explainNothing(plan, append(tables, f.selection.args()...)))
 	}
 	return reportUndone(cmd, err)
