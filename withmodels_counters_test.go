@@ -323,6 +323,11 @@ func TestOpenRefusesRowids(t *testing.T) {
 	plugintest.Must(t, db.Exec("CREATE TABLE plain_langs (id integer, code text, PRIMARY KEY (id))"))
 	plugintest.Must(t, db.Exec("CREATE TABLE plain_posts (id integer PRIMARY KEY, title text) WITHOUT ROWID"))
 	plugintest.Wants(t, openUsers(t, db), []string{"still assigns keys (auto-increment) in plain_langs (at 1): such", "Move with package sqlmigrate, since no statement parks it: plain_langs.", "WithUnparkedCounters"})
+	// A renamed table keeps its trigger, which does not guard a new table of the former name.
+	plugintest.Must(t, db.Exec("CREATE TABLE old_langs (id integer, code text, PRIMARY KEY (id))"))
+	plugintest.Must(t, db.Exec("CREATE TRIGGER plain_langs_snowflake_guard BEFORE INSERT ON old_langs WHEN coalesce(NEW.id, 0) < 1 BEGIN SELECT RAISE(ABORT, 'no key'); END"))
+	plugintest.Wants(t, openUsers(t, db), []string{"still assigns keys (auto-increment) in plain_langs (at 1): such"})
+	plugintest.Must(t, db.Exec("DROP TRIGGER plain_langs_snowflake_guard"))
 	plugintest.Must(t, db.Exec("CREATE TRIGGER plain_langs_snowflake_guard BEFORE INSERT ON plain_langs WHEN coalesce(NEW.id, 0) < 1 BEGIN SELECT RAISE(ABORT, 'no key'); END"))
 	if err := openUsers(t, db); err != nil {
 		t.Fatal(err)

@@ -146,8 +146,8 @@ func (l *Lease) restoreBound(ctx context.Context, w *heldWorker) error {
 	return nil
 }
 
-// releaseAt releases the worker w in the store, at the bound. It returns nil if the worker is
-// not ours any more, because another process holds it. If a copy of this process has written
+// releaseAt releases the worker w in the store, at the bound. It also returns nil if the worker
+// is not ours any more, because another process holds it or it has been released. If a copy of this process has written
 // the record, releaseAt notes the loss of the worker. The caller holds storeLock, except in
 // Acquire.
 func (l *Lease) releaseAt(ctx context.Context, w *heldWorker, bound int64) error {

@@ -60,9 +60,9 @@ type runOption struct {
 // for an eighth more, up to d.
 //
 // On MariaDB and MySQL, a step first makes attempts behind which no program waits, or on MySQL
-// for at most 10 ms. It repeats these attempts for three seconds, or for d if that is longer. If
-// none succeeds, the step waits as described above, but on MariaDB for a second, which is the
-// shortest timeout of that server.
+// for at most 10 ms. In each try it repeats these attempts for three seconds, or for the wait of
+// the try if that is longer. If none succeeds, the step waits as described above, but on MariaDB
+// for a second, which is the shortest timeout of that server.
 func WithLockTimeout(d time.Duration) RunOption {
 	return runOption{
 		func(c *run.Config) error {

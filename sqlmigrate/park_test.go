@@ -173,6 +173,17 @@ func TestParkHasNoFindingsOfOtherPhases(t *testing.T) {
 	})
 }
 
+// A trigger of SQLite that has the name of the guard and another text guards no table. So a
+// table without AUTOINCREMENT, whose counter cannot be parked, is blocked.
+func TestParkWithForeignGuard(t *testing.T) {
+	t.Parallel()
+	db := sqlite(t)
+	migratetest.Run(t, db, "CREATE TABLE orders (id integer PRIMARY KEY)", "CREATE TABLE `50% of 'em` (order_id integer PRIMARY KEY REFERENCES orders (id))",
+		"CREATE TRIGGER orders_snowflake_guard BEFORE INSERT ON orders BEGIN SELECT 1; END")
+	plan := parkPlan(t, db, sqlmigrate.WithParkedCounters())
+	migratetest.WantError(t, plan.Err(), "table orders: blocked by", "trigger orders_snowflake_guard", "it has the name of the guard and another text")
+}
+
 // Revert restores the former values of the counters, so that the next keys are 4 and 1.
 // It fails while there is a key that a parked counter assigned, because the counter could
 // not go below it.

@@ -120,7 +120,7 @@ func sqliteColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	schema, name := splitName(name)
 	master := db.Statement.Quote(schema + "sqlite_master")
 	query := "SELECT name, type, dflt_value, pk, sum(pk > 0) OVER (), (SELECT sql FROM " + master + " WHERE type = 'table' AND name = ? COLLATE NOCASE)," +
-		" EXISTS (SELECT 1 FROM " + master + " WHERE type = 'trigger' AND name = ? COLLATE NOCASE) FROM pragma_table_info(?, ?)"
+		" EXISTS (SELECT 1 FROM " + master + " WHERE type = 'trigger' AND name = ? COLLATE NOCASE AND tbl_name = ? COLLATE NOCASE) FROM pragma_table_info(?, ?)"
 	return readRows(db, func(rows *sql.Rows, l *liveColumn) error {
 		var key, keys int // position of the column in the primary key, or 0, and number of such columns
 		var ddl sql.NullString
@@ -130,7 +130,7 @@ func sqliteColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 		// An INTEGER that is the only key column is the rowid, unless the table has none.
 		l.followsLargest = key > 0 && keys == 1 && !guarded && strings.EqualFold(string(l.dbType), "integer") && !withoutRowid.MatchString(ddl.String)
 		return err
-	}, query, name, sqliteguard.Name(name), name, sql.NullString{String: strings.TrimSuffix(schema, "."), Valid: schema != ""})
+	}, query, name, sqliteguard.Name(name), name, name, sql.NullString{String: strings.TrimSuffix(schema, "."), Valid: schema != ""})
 }
 
 // splitName splits a name such as app.orders into the schema with its dot (app.) and the table

@@ -61,10 +61,14 @@ func checkSkipped(stmt *gorm.Statement, m *model.Model) error {
 		rows, _ := rowview.Of(stmt) // GORM rejects rows for which this fails
 		return checkSet(rows, columns, bySkip)
 	}
-	for i, values := range maps {
-		for _, c := range columns {
-			// zero is false for a map without the key, which the statement then does not write.
-			if zero, _ := rowview.ZeroInMap(c.Field, values); zero {
+	for _, c := range columns {
+		// GORM writes NULL into the column for a map without it, but only if another map has it.
+		isWritten := slices.ContainsFunc(maps, func(values map[string]any) bool {
+			_, found := rowview.ZeroInMap(c.Field, values)
+			return found
+		})
+		for i, values := range maps {
+			if zero, found := rowview.ZeroInMap(c.Field, values); isWritten && (zero || !found) {
 				return rowError(c, i, len(maps) > 1, missingText(c)+bySkip)
 			}
 		}

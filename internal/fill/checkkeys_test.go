@@ -400,6 +400,11 @@ func TestSkippedMapWithZero(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "the row has no key: Skip leaves it to the caller") {
 			t.Errorf("a map with key 0: %v", err)
 		}
+		// GORM writes a column of all maps if any of them has it.
+		err = skipped.Model(&numbered{}).Create([]map[string]any{{"id": 5, "name": "five"}, {"name": "none"}}).Error
+		if err == nil || !strings.Contains(err.Error(), "row 1: the row has no key: Skip leaves it to the caller") {
+			t.Errorf("a map without the key, beside a map with it: %v", err)
+		}
 		plugintest.Must(t, skipped.Model(&numbered{}).Create(map[string]any{"id": 7, "name": "seven"}))
 		if n := plugintest.Count(t, db, &numbered{}); n != 1 {
 			t.Errorf("%d rows, want 1", n)

@@ -2,8 +2,10 @@ package fill
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -28,7 +30,7 @@ func findKeys(stmt *gorm.Statement, m *model.Model) error {
 		if !e.row.IsValid() { // a nil element
 			continue
 		}
-		found := byKey[id.Value(e.row)]
+		found := byKey[rowKey(stmt, id, e.row)]
 		if !found.IsValid() && mustBeFound(stmt, e.row) {
 			if found, err = rowByUnique(stmt, m, e); err != nil {
 				return rowError(id, i, len(entries) > 1, err.Error())
@@ -89,8 +91,23 @@ func (e entry) takeKeys(stmt *gorm.Statement, m *model.Model, found reflect.Valu
 	return nil
 }
 
+// rowKey returns the key by which rowsByKey and findKeys recognize a row. This is the value of
+// the column id, or a text of all values of the primary key if id is one of several columns of
+// it, because rows of different tenants, for example, may have the same value in id.
+func rowKey(stmt *gorm.Statement, id *model.Column, row reflect.Value) any {
+	primary := stmt.Schema.PrimaryFields
+	if !id.Field.PrimaryKey || len(primary) == 1 {
+		return id.Value(row)
+	}
+	var key strings.Builder
+	for _, f := range primary {
+		fmt.Fprintf(&key, "%v\x00", reflect.Indirect(f.ReflectValueOf(stmt.Context, row)))
+	}
+	return key.String()
+}
+
 // rowsByKey reads the rows that the table has under the keys of the entries, and returns
-// them by key. id is the column of the key.
+// them by their [rowKey]. id is the column by which the rows are found.
 func rowsByKey(stmt *gorm.Statement, m *model.Model, id *model.Column, entries []entry) (map[any]reflect.Value, error) {
 	var keys []any
 	for _, e := range entries {
@@ -105,7 +122,7 @@ func rowsByKey(stmt *gorm.Statement, m *model.Model, id *model.Column, entries [
 			return nil, err
 		}
 		for _, row := range rows {
-			byKey[id.Value(row)] = row
+			byKey[rowKey(stmt, id, row)] = row
 		}
 	}
 	return byKey, nil
@@ -149,13 +166,16 @@ type unique struct {
 
 // uniques returns the sets of columns by which the upsert can have found a row. These are
 // the primary key, the columns that ON CONFLICT names, and the unique indexes that the model
-// declares. It leaves out a primary key with a tagged column, under which findKeys has looked
-// for the row before, and a key that the database may have assigned.
+// declares. It leaves out a primary key of a single column under which findKeys has looked for
+// the row before, and a key that the database may have assigned.
 func uniques(stmt *gorm.Statement, m *model.Model) (all []unique) {
-	isExcluded := func(f *schema.Field) bool {
-		return f.HasDefaultValue || slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Field == f })
+	mayBeAssigned := func(f *schema.Field) bool {
+		isTagged := slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Field == f })
+		return f.HasDefaultValue && !isTagged
 	}
-	if key := stmt.Schema.PrimaryFields; len(key) > 0 && !slices.ContainsFunc(key, isExcluded) {
+	key := stmt.Schema.PrimaryFields
+	wasSearched := len(key) == 1 && key[0] == identifier(stmt, m).Field
+	if len(key) > 0 && !wasSearched && !slices.ContainsFunc(key, mayBeAssigned) {
 		all = append(all, unique{fields: key})
 	}
 	if conflict, _ := onConflict(stmt); conflict != nil {

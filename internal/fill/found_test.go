@@ -128,6 +128,46 @@ func TestExistingRowByPrimaryKey(t *testing.T) {
 	})
 }
 
+// TestExistingRowOfCompositeKey checks an upsert by a key of two columns, of which only one has
+// a tag. Another tenant has a row with the same value in that column, whose key the struct must
+// not get. The tagged key of member is not its first tagged column.
+func TestExistingRowOfCompositeKey(t *testing.T) {
+	t.Parallel()
+	type member struct {
+		Public   types.ID `snowflake:"id"`
+		TenantID types.ID `gorm:"primaryKey;autoIncrement:false"`
+		ID       types.ID `gorm:"primaryKey;autoIncrement:false" snowflake:"pk"`
+		Name     string
+	}
+	type visit struct {
+		TenantID types.ID `gorm:"primaryKey;autoIncrement:false"`
+		ID       types.ID `gorm:"primaryKey;autoIncrement:false" snowflake:"pk"`
+		Name     string
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &member{}, &visit{})
+		members := []member{{TenantID: 1, ID: 1}, {TenantID: 2, ID: 1}}
+		plugintest.Must(t, db.Create(&members))
+		plugintest.Must(t, db.Create(&[]visit{{TenantID: 1, ID: 1}, {TenantID: 2, ID: 1}}))
+		for _, conflict := range []clause.OnConflict{{DoNothing: true}, {UpdateAll: true}} {
+			for tenant := types.ID(1); tenant <= 2; tenant++ {
+				row := visit{TenantID: tenant, ID: 1, Name: "new"}
+				plugintest.Must(t, db.Clauses(conflict).Create(&row))
+				rows := []visit{{TenantID: tenant, ID: 1, Name: "new"}}
+				plugintest.Must(t, db.Clauses(conflict).Create(&rows))
+				if row.TenantID != tenant || row.ID != 1 || rows[0] != row {
+					t.Errorf("%+v: structs %+v and %+v, want the key of tenant %d", conflict, row, rows[0], tenant)
+				}
+			}
+		}
+		row := member{TenantID: 2, ID: 1, Name: "new"}
+		plugintest.Must(t, db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&row))
+		if row.TenantID != 2 || row.ID != 1 || row.Public != members[1].Public {
+			t.Errorf("struct %+v, row %+v", row, members[1])
+		}
+	})
+}
+
 // TestKnownParentIsNotReadAgain checks that a parent that the program has read before
 // costs no more queries than a new parent.
 func TestKnownParentIsNotReadAgain(t *testing.T) {

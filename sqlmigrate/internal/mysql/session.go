@@ -215,8 +215,8 @@ func readTriggersAgain(ctx context.Context, pool *sql.DB) (err error) {
 	return CloseTables(ctx, conn, tables)
 }
 
-// CloseTables makes MariaDB close the tables, whose names are those of the current database, so
-// that it reads their triggers again. It first tries FLUSH TABLES. If the account may not flush
+// CloseTables makes MariaDB close InnoDB tables of the current database, so that it reads their
+// triggers again. It first tries FLUSH TABLES. If the account may not flush
 // tables, it runs ALTER TABLE … ENABLE KEYS for each table, which closes the table and changes
 // nothing in InnoDB. Each of these statements waits for a table for at most a second.
 func CloseTables(ctx context.Context, conn *sql.Conn, tables []string) error {
@@ -224,12 +224,13 @@ func CloseTables(ctx context.Context, conn *sql.Conn, tables []string) error {
 	if err == nil || lockTimedOut.MatchString(err.Error()) { // after a timeout, the server closes a table as soon as it is free
 		return nil
 	}
+	var errs []error
 	for _, t := range tables { // the account may not flush tables
 		if _, err := conn.ExecContext(ctx, "SET STATEMENT lock_wait_timeout = 1 FOR ALTER TABLE "+mycatalog.Quote(t)+" ENABLE KEYS"); err != nil {
-			return err
+			errs = append(errs, fmt.Errorf("close table %s, so that its triggers are read again: %w", t, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // triggeredSQL returns the InnoDB tables of the current database that have triggers. On

@@ -34,8 +34,11 @@ func (s *schema) plan(affected []*table, want engine.Request, found engine.Findi
 		}
 		result.Add(t.blockKey(c, want))
 		needsGuard, guardFindings := s.needsGuard(t, c)
-		if want.Park { // the plan has no phase guard
-			guardFindings = engine.Findings{}
+		if want.Park { // the plan has no phase guard, which could leave out a table
+			guardFindings.Omitted = nil
+			if t.autoincrement || !t.keyIsRowid() { // no guard is needed, because the counter is parked, or there is none
+				guardFindings.Blockers = nil
+			}
 		}
 		switch {
 		// The counter is below the limit, so it is not parked yet.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
@@ -64,11 +65,13 @@ func (d Driver) begin(ctx context.Context, conn *sql.Conn, session *mysql.Sessio
 	}
 	var open bool // always false on MySQL, because of the comment in the query
 	err := conn.QueryRowContext(ctx, "SELECT COALESCE(MAX(open), FALSE) /*!80000 AND FALSE */ FROM "+journal+" WHERE id = ?", m.Plan.ID()).Scan(&open)
-	if err == nil && open {
-		err = closeTables(ctx, conn, m)
-	}
 	if err != nil {
 		return engine.JournalError("open", journal, err)
+	}
+	if open {
+		if err := closeTables(ctx, conn, m); err != nil {
+			return fmt.Errorf("sqlmigrate: online: %w", err)
+		}
 	}
 	return d.markOpen(ctx, conn, m, true)
 }

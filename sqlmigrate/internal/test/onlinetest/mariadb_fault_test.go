@@ -148,7 +148,7 @@ func mariadbMayNotFlush(t *testing.T, server *mariadbServer) {
 	if _, err := tx.Exec("SELECT COUNT(*) FROM users"); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, resume(), "sqlmigrate_online", "1205") // the ALTER gets no lock
+	wantError(t, resume(), "close table users", "1205") // the ALTER gets no lock
 	d.want(t, "SELECT open FROM sqlmigrate_online", "1")
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
