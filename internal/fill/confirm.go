@@ -7,6 +7,7 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake/internal/model"
 	"github.com/gormflake/gormflake/types"
@@ -35,12 +36,18 @@ func confirmKeys(stmt *gorm.Statement, m *model.Model) error {
 		if stmt.DB.RowsAffected >= int64(rowCount(stmt)) || report == byCount && isKnownParent(stmt, m) {
 			return nil
 		}
-	case byLastID: // MySQL's LastInsertId is the key of the existing row
-		if id, ok := lastInsertID(stmt); ok {
-			return takeLastID(stmt, m.Columns[0], id)
+		if report == byReturning && isList(stmt) {
+			// GORM has written the keys that were returned into the structs by their positions.
+			return errors.New("the database returned fewer rows than the statement has, so that the keys are unknown: create the rows one by one")
 		}
-	case byMark: // LastInsertId is conflictMark if an upsert found an existing row
-		if id, ok := lastInsertID(stmt); ok && id != conflictMark {
+	case byLastID: // MySQL's LastInsertId is the key of the existing row
+		if known, err := takeReportedKey(stmt, m); known || err != nil {
+			return err
+		}
+	case byMark:
+		// LastInsertId is conflictMark if the upsert found an existing row, but a trigger, or a
+		// counter of another column, sets it to another value. So the rest of a list proves nothing.
+		if id, ok := lastInsertID(stmt); ok && id == 0 && !isList(stmt) && stmt.DB.RowsAffected == 1 {
 			return nil
 		}
 	}
@@ -78,12 +85,13 @@ func checkSent(stmt *gorm.Statement, m *model.Model, report reportKind) error {
 
 // isKnownParent reports whether DO NOTHING can have skipped only rows that have the keys of
 // their structs. That is so if GORM saves the rows for a relation, the plugin has filled no
-// key, and the model declares no other unique column by which the database could find
-// another row. An example is an existing parent, with its key, that GORM saves again before
+// key, and the model declares no other unique or primary column by which the database could
+// find another row. An example is an existing parent, with its key, that GORM saves again before
 // a new child.
 func isKnownParent(stmt *gorm.Statement, m *model.Model) bool {
 	noted := readNote(stmt)
-	return noted.nested && !noted.filled && len(m.Uniques(stmt.NamingStrategy)) == 0
+	isUntagged := func(f *schema.Field) bool { return !model.IsTagged(f) }
+	return noted.nested && !noted.filled && len(m.Uniques(stmt.NamingStrategy)) == 0 && !slices.ContainsFunc(stmt.Schema.PrimaryFields, isUntagged)
 }
 
 // rowCount returns the number of rows that the statement creates.
@@ -105,18 +113,32 @@ func lastInsertID(stmt *gorm.Statement) (id int64, ok bool) {
 	return id, err == nil
 }
 
-// takeLastID sets the key of the statement's only row to id, which is the key of the existing
-// row that the upsert found. If the row was inserted, id is 0, or the row's own key if the
-// column has a counter, and takeLastID changes nothing.
-func takeLastID(stmt *gorm.Statement, c *model.Column, id int64) error {
+// takeReportedKey sets the key of the statement's only row to MySQL's LastInsertId, if that is
+// the key of the existing row that the upsert found. It returns false if the key is unknown.
+//
+// The statement makes LastInsertId the key of an existing row, but a trigger of the table sets
+// it to 0. If the row was inserted, which affects one row, LastInsertId is 0, or the value of a
+// column that has a counter, which may be another column than the key.
+func takeReportedKey(stmt *gorm.Statement, m *model.Model) (known bool, err error) {
+	id, ok := lastInsertID(stmt)
+	c := m.Columns[0]
 	e := entriesOf(stmt, []*model.Column{c})[0]
-	if id == 0 || id == c.Get(e.row).Int64() {
-		return nil
+	mayBeInserted := stmt.DB.RowsAffected == 1 // or, with clientFoundRows, a row that was found and not changed
+	switch {
+	case !ok || id == 0 && !mayBeInserted:
+		return false, nil
+	case id == 0 || id == c.Get(e.row).Int64():
+		return true, nil
+	case mayBeInserted:
+		own, err := rowsByID(stmt, m, c, []entry{e})
+		if err != nil || len(own) > 0 {
+			return true, err
+		}
 	}
 	if !e.row.CanSet() {
-		return errCopy
+		return true, errCopy
 	}
 	c.Set(e.row, types.ID(id))
 	e.copyToMap([]*model.Column{c})
-	return nil
+	return true, nil
 }

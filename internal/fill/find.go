@@ -2,10 +2,8 @@ package fill
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -22,7 +20,7 @@ import (
 // finds it by its unique columns, or returns an error.
 func findKeys(stmt *gorm.Statement, m *model.Model) error {
 	entries, id := entriesOf(stmt, m.Columns), identifier(stmt, m)
-	byKey, err := rowsByKey(stmt, m, id, entries)
+	byID, err := rowsByID(stmt, m, id, entries)
 	if err != nil {
 		return err
 	}
@@ -30,7 +28,10 @@ func findKeys(stmt *gorm.Statement, m *model.Model) error {
 		if !e.row.IsValid() { // a nil element
 			continue
 		}
-		found := byKey[rowKey(stmt, id, e.row)]
+		found, err := e.sameKey(stmt, m, id, byID[id.Value(e.row)])
+		if err != nil {
+			return rowError(id, i, len(entries) > 1, err.Error())
+		}
 		if !found.IsValid() && mustBeFound(stmt, e.row) {
 			if found, err = rowByUnique(stmt, m, e); err != nil {
 				return rowError(id, i, len(entries) > 1, err.Error())
@@ -88,44 +89,83 @@ func (e entry) takeKeys(stmt *gorm.Statement, m *model.Model, found reflect.Valu
 		}
 	}
 	e.copyToMap(m.Columns)
+	if e.values == nil {
+		return nil
+	}
+	for _, f := range readable(stmt.Schema, m) { // a map also gets the primary key, and the defaults that it has
+		name := nameIn(e.values, f)
+		if _, has := e.values[name]; !model.IsTagged(f) && (has || f.PrimaryKey) {
+			e.values[name], _ = f.ValueOf(stmt.Context, found)
+		}
+	}
 	return nil
 }
 
-// rowKey returns the key by which rowsByKey and findKeys recognize a row. This is the value of
-// the column id, or a text of all values of the primary key if id is one of several columns of
-// it, because rows of different tenants, for example, may have the same value in id.
-func rowKey(stmt *gorm.Statement, id *model.Column, row reflect.Value) any {
-	primary := stmt.Schema.PrimaryFields
-	if !id.Field.PrimaryKey || len(primary) == 1 {
-		return id.Value(row)
+// sameKey returns the row of the table that has the key of the entry, or an invalid value.
+// candidates are the rows that have the entry's value in the column id. This column may be one
+// of several in the primary key, and then rows of different tenants, for example, may have the
+// same value in it.
+func (e entry) sameKey(stmt *gorm.Statement, m *model.Model, id *model.Column, candidates []reflect.Value) (found reflect.Value, err error) {
+	key := []*schema.Field{id.Field}
+	if id.Field.PrimaryKey {
+		key = stmt.Schema.PrimaryFields
 	}
-	var key strings.Builder
-	for _, f := range primary {
-		fmt.Fprintf(&key, "%v\x00", reflect.Indirect(f.ReflectValueOf(stmt.Context, row)))
+	i := slices.IndexFunc(candidates, func(row reflect.Value) bool {
+		return len(key) == 1 || equalIn(stmt, key, row, e.row)
+	})
+	switch {
+	case i >= 0:
+		return candidates[i], nil
+	case len(key) == 1 && !id.Kind.IsString():
+		return found, nil
 	}
-	return key.String()
+	// Let the database compare, because a value may look different in Go, by the padding of a
+	// CHAR, the collation of a text or the zone of a time.
+	where, known := unique{fields: key}.condition(stmt, e)
+	if known {
+		rows, err := read(stmt, m, where...)
+		if err != nil {
+			return found, err
+		}
+		if len(rows) == 1 {
+			return rows[0], nil
+		}
+	}
+	if len(candidates) > 0 {
+		return found, errors.New("a row of the table has this value with another primary key, or the database has rounded the primary key, so that the key of the row is unknown: read the row before the create")
+	}
+	return found, nil
 }
 
-// rowsByKey reads the rows that the table has under the keys of the entries, and returns
-// them by their [rowKey]. id is the column by which the rows are found.
-func rowsByKey(stmt *gorm.Statement, m *model.Model, id *model.Column, entries []entry) (map[any]reflect.Value, error) {
+// equalIn reports whether two rows have the same values in the fields.
+func equalIn(stmt *gorm.Statement, fields []*schema.Field, a, b reflect.Value) bool {
+	return !slices.ContainsFunc(fields, func(f *schema.Field) bool {
+		valueOfA, _ := f.ValueOf(stmt.Context, a)
+		valueOfB, _ := f.ValueOf(stmt.Context, b)
+		return !reflect.DeepEqual(valueOfA, valueOfB)
+	})
+}
+
+// rowsByID reads the rows that have the entries' values in the column id, and returns them by
+// these values.
+func rowsByID(stmt *gorm.Statement, m *model.Model, id *model.Column, entries []entry) (map[any][]reflect.Value, error) {
 	var keys []any
 	for _, e := range entries {
 		if e.row.IsValid() && !id.Unset(e.row) {
 			keys = append(keys, id.Value(e.row))
 		}
 	}
-	byKey := make(map[any]reflect.Value, len(keys))
+	byID := make(map[any][]reflect.Value, len(keys))
 	for some := range slices.Chunk(keys, keysAtOnce) {
 		rows, err := read(stmt, m, clause.IN{Column: clause.Column{Name: id.Field.DBName}, Values: some})
 		if err != nil {
 			return nil, err
 		}
 		for _, row := range rows {
-			byKey[rowKey(stmt, id, row)] = row
+			byID[id.Value(row)] = append(byID[id.Value(row)], row)
 		}
 	}
-	return byKey, nil
+	return byID, nil
 }
 
 // keysAtOnce is the number of rows that one query reads. It is below every database's limit
@@ -136,7 +176,6 @@ const keysAtOnce = 500
 // example the same email, because the upsert must have found that row. It returns an error
 // if there is no such row, or if several rows match.
 func rowByUnique(stmt *gorm.Statement, m *model.Model, e entry) (found reflect.Value, err error) {
-	id := identifier(stmt, m)
 	for _, u := range uniques(stmt, m) {
 		where, known := u.condition(stmt, e)
 		if !known {
@@ -146,7 +185,7 @@ func rowByUnique(stmt *gorm.Statement, m *model.Model, e entry) (found reflect.V
 		switch {
 		case err != nil:
 			return found, err
-		case len(rows) > 1 || len(rows) == 1 && found.IsValid() && id.Value(found) != id.Value(rows[0]):
+		case len(rows) > 1 || len(rows) == 1 && found.IsValid() && !equalIn(stmt, stmt.Schema.PrimaryFields, found, rows[0]):
 			return found, errors.New("several rows of the table have its unique values, so that its key is unknown: read the row before the create")
 		case len(rows) == 1:
 			found = rows[0]

@@ -26,7 +26,7 @@ func prepare(stmt *gorm.Statement, m *model.Model) error {
 		stmt.AddClause(*conflict)
 	}
 	report := reportOf(stmt, m)
-	if report == unreported || isMaps(stmt) { // GORM may write other keys into the rows
+	if report == unreported || report == byMark && isList(stmt) || isMaps(stmt) { // GORM may write other keys into the rows
 		rememberKeys(stmt, m)
 	}
 	if report == sameKeys { // every row keeps its key, as in an INSERT without an upsert

@@ -9,12 +9,12 @@ import (
 )
 
 // rememberKeys notes the keys of a list before the INSERT, so that [restoreKeys] can write
-// them back after it. Only keys with a default, such as auto-increment keys, need that,
-// because GORM overwrites them. It assumes that the database assigned consecutive keys to
-// maps, and it writes the keys that an INSERT returns into the structs by their positions.
-// rememberKeys does nothing for structs that GORM replaces by whole returned rows.
+// them back after it, because GORM may overwrite them with those of other rows. It assumes that
+// the database assigned consecutive keys to the list, and it writes the values that an INSERT
+// returns into the structs by their positions. rememberKeys does nothing for structs that GORM
+// replaces by whole returned rows.
 func rememberKeys(stmt *gorm.Statement, m *model.Model) {
-	columns := withDefault(m)
+	columns := guessedColumns(stmt, m)
 	if len(columns) == 0 || !isList(stmt) || !isMaps(stmt) && returnsAll(stmt) {
 		return
 	}
@@ -37,7 +37,7 @@ func restoreKeys(stmt *gorm.Statement, m *model.Model) error {
 	if keys == nil {
 		return nil
 	}
-	columns := withDefault(m)
+	columns := guessedColumns(stmt, m)
 	for i, e := range entriesOf(stmt, columns) {
 		switch {
 		case i >= len(keys): // GORM has appended returned rows to a list of maps
@@ -58,9 +58,15 @@ func restoreKeys(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
-// withDefault returns the tagged columns that have a default, whose values GORM reads
-// back.
-func withDefault(m *model.Model) (columns []*model.Column) {
+// guessedColumns returns the columns that GORM sets after the INSERT. These are the tagged keys
+// of maps that have a default, such as auto-increment, and all such columns of structs.
+func guessedColumns(stmt *gorm.Statement, m *model.Model) (columns []*model.Column) {
+	if !isMaps(stmt) {
+		for _, f := range stmt.Schema.FieldsWithDefaultDBValue {
+			columns = append(columns, model.NewColumn(f))
+		}
+		return columns
+	}
 	for _, c := range m.Columns {
 		if c.Field.HasDefaultValue {
 			columns = append(columns, c)

@@ -5,6 +5,7 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake/internal/model"
 )
@@ -39,7 +40,7 @@ func reportOf(stmt *gorm.Statement, m *model.Model) reportKind {
 		return sameKeys
 	case stmt.Name() == "mysql":
 		return reportOfMySQL(stmt, m)
-	case covers(target(stmt, *conflict), m.Columns): // an existing row is found by its keys
+	case covers(target(stmt, *conflict), m.Columns) && !shifts(stmt, *conflict): // an existing row is found by its keys
 		return sameKeys
 	case !updates(*conflict):
 		return reportOfDoNothing(stmt)
@@ -118,4 +119,12 @@ func reportsKey(stmt *gorm.Statement) bool {
 		_, ok := a.Value.(reportKey)
 		return ok
 	})
+}
+
+// shifts reports whether GORM may write the defaults of a returned row into the struct of
+// another row of a list, because it assigns returned rows by position, and skipped rows do not
+// return.
+func shifts(stmt *gorm.Statement, c clause.OnConflict) bool {
+	return isList(stmt) && gormAddsReturning(stmt) && (!updates(c) || len(c.Where.Exprs) > 0) &&
+		slices.ContainsFunc(stmt.Schema.FieldsWithDefaultDBValue, func(f *schema.Field) bool { return !model.IsTagged(f) })
 }

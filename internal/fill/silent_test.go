@@ -1,0 +1,209 @@
+package fill_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/gormflake/gormflake/internal/test/plugintest"
+	"github.com/gormflake/gormflake/types"
+)
+
+// The tests of this file are about rows of the table whose keys the structs or maps of an
+// upsert could get by mistake, without an error.
+
+// An item is found by its name, and a shipment belongs to an item.
+type (
+	item struct {
+		ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Name string   `gorm:"size:20;uniqueIndex"`
+		N    int
+	}
+	shipment struct {
+		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+		ItemID types.ID
+		Item   item `gorm:"constraint:-"`
+	}
+)
+
+// storedNames returns the keys of a table's rows by their names.
+func storedNames(t *testing.T, db *gorm.DB, table string) map[string]types.ID {
+	t.Helper()
+	var rows []item
+	plugintest.Must(t, db.Table(table).Select("id", "name").Scan(&rows))
+	ids := map[string]types.ID{}
+	for _, row := range rows {
+		ids[row.Name] = row.ID
+	}
+	return ids
+}
+
+// TestUpsertBehindTriggers checks an upsert of a table with triggers. On MySQL, a trigger sets
+// LastInsertId to 0, by which the upsert otherwise reports an existing row.
+func TestUpsertBehindTriggers(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() != "mysql" {
+			t.Skip("the trigger is written for MySQL and MariaDB")
+		}
+		plugintest.Migrate(t, db, &item{}, &shipment{})
+		for _, event := range []string{"INSERT", "UPDATE"} {
+			plugintest.Must(t, db.Exec("CREATE TRIGGER x_"+event+" BEFORE "+event+" ON items FOR EACH ROW SET NEW.n = NEW.n"))
+		}
+		old := item{Name: "a"}
+		plugintest.Must(t, db.Create(&old))
+		up := clause.OnConflict{UpdateAll: true}
+		row, rows := item{Name: "a", N: 1}, []item{{Name: "new"}, {Name: "a", N: 2}, {Name: "newer"}}
+		values := map[string]any{"name": "a", "n": 3}
+		parent := shipment{Item: item{Name: "a"}}
+		plugintest.Must(t, db.Clauses(up).Create(&row))
+		plugintest.Must(t, db.Clauses(up).Create(&rows))
+		plugintest.Must(t, db.Model(&item{}).Clauses(up).Create(values))
+		plugintest.Must(t, db.Create(&parent))
+		if row.ID != old.ID || rows[1].ID != old.ID || plugintest.KeyOf(values["id"]) != old.ID || parent.ItemID != old.ID {
+			t.Errorf("struct %+v, list %+v, map %v, parent %+v: want key %d", row, rows, values, parent, old.ID)
+		}
+		if stored := storedNames(t, db, "items"); stored["new"] != rows[0].ID || stored["newer"] != rows[2].ID {
+			t.Errorf("rows %v, structs %+v", stored, rows)
+		}
+	})
+}
+
+// TestUpsertBesideACounter checks an upsert of a table in which another column than the key has
+// the counter. On MySQL, LastInsertId is then a value of that column.
+func TestUpsertBesideACounter(t *testing.T) {
+	t.Parallel()
+	type ticket struct {
+		ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Seq  int64    `gorm:"autoIncrement;uniqueIndex"`
+		Name string   `gorm:"size:20;uniqueIndex"`
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() != "mysql" {
+			t.Skip("only MySQL and MariaDB have a counter in another column")
+		}
+		plugintest.Migrate(t, db, &ticket{})
+		plugintest.Must(t, db.Create(&ticket{Name: "first"}))
+		for _, conflict := range []clause.OnConflict{{DoNothing: true}, {UpdateAll: true}} {
+			row := ticket{Name: "a"}
+			plugintest.Must(t, db.Clauses(conflict).Create(&row))
+			rows := []ticket{{Name: "b"}, {Name: "a"}}
+			plugintest.Must(t, db.Clauses(conflict).Create(&rows))
+			stored := storedNames(t, db, "tickets")
+			if row.ID != stored["a"] || rows[0].ID != stored["b"] || rows[1].ID != stored["a"] && rows[1].ID != 0 {
+				t.Errorf("%+v: struct %+v, list %+v, rows %v", conflict, row, rows, stored)
+			}
+		}
+	})
+}
+
+// TestUpsertOfAListWithUntaggedKeys checks that a row of a list that the upsert skips or finds
+// does not get the untagged key of another row. GORM writes returned and guessed keys by their
+// positions.
+func TestUpsertOfAListWithUntaggedKeys(t *testing.T) {
+	t.Parallel()
+	type person struct {
+		ID     uint     `gorm:"primaryKey"`
+		Public types.ID `snowflake:"id"`
+		Email  string   `gorm:"size:20;uniqueIndex"`
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &person{})
+		for _, email := range []string{"x", "y", "a"} {
+			plugintest.Must(t, db.Create(&person{Email: email}))
+		}
+		for _, conflict := range []clause.OnConflict{{DoNothing: true}, {Columns: []clause.Column{{Name: "public"}}, DoNothing: true}} {
+			rows := []person{{Email: "a"}, {Email: time.Now().Format(".000000000")}}
+			if err := db.Clauses(conflict).Create(&rows).Error; err != nil {
+				continue // for example, because email a violates its index
+			}
+			for _, row := range rows {
+				var stored person
+				plugintest.Must(t, db.Where("email = ?", row.Email).First(&stored))
+				if row.Public != 0 && row != stored || row.ID != 0 && row.ID != stored.ID {
+					t.Errorf("%+v: struct %+v, row %+v", conflict, row, stored)
+				}
+			}
+		}
+	})
+}
+
+// TestExistingRowOfTimeKey checks rows whose primary key has a time, which the database may
+// return in another zone or precision. An inserted row keeps its key, or the create fails.
+func TestExistingRowOfTimeKey(t *testing.T) {
+	t.Parallel()
+	type reading struct {
+		ID   types.ID  `gorm:"primaryKey" snowflake:"pk"`
+		At   time.Time `gorm:"primaryKey"`
+		Name string    `gorm:"size:20;uniqueIndex"`
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &reading{})
+		plugintest.Must(t, db.Create(&reading{Name: "a", At: time.Now()}))
+		rows := []reading{{Name: "a", At: time.Now()}, {Name: "b", At: time.Now()}}
+		err := db.Clauses(clause.OnConflict{DoNothing: true}).Create(&rows).Error
+		switch stored := storedNames(t, db, "readings"); {
+		case err != nil && (db.Name() != "mysql" || !strings.Contains(err.Error(), "the database has rounded the primary key")):
+			t.Error(err)
+		case err == nil && (rows[1].ID != stored["b"] || rows[0].ID != 0 && rows[0].ID != stored["a"]):
+			t.Errorf("structs %+v, rows %v", rows, stored)
+		}
+	})
+}
+
+// TestUpsertWithRowsThatDoNotReturn checks that an upsert of a list fails if a trigger keeps
+// rows from returning, because GORM then writes the returned keys into other structs.
+func TestUpsertWithRowsThatDoNotReturn(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() != "postgres" {
+			t.Skip("the trigger is PostgreSQL's")
+		}
+		plugintest.Migrate(t, db, &item{})
+		plugintest.Must(t, db.Exec("CREATE TRIGGER z BEFORE UPDATE ON items FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()"))
+		plugintest.Must(t, db.Create(&[]item{{Name: "a", N: 1}, {Name: "b", N: 1}}))
+		rows := []item{{Name: "a", N: 1}, {Name: "b", N: 2}}
+		err := db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, UpdateAll: true}).Create(&rows).Error
+		if err == nil || !strings.Contains(err.Error(), "the database returned fewer rows than the statement has") {
+			t.Errorf("err = %v, structs %+v", err, rows)
+		}
+	})
+}
+
+// TestUpsertOfAccounts checks rows whose key has an untagged column. A map gets the whole key of
+// the row that the upsert finds, and a row that two unique indexes find in two rows is an error.
+func TestUpsertOfAccounts(t *testing.T) {
+	t.Parallel()
+	type account struct {
+		TenantID types.ID `gorm:"primaryKey;autoIncrement:false"`
+		ID       types.ID `gorm:"primaryKey;autoIncrement:false" snowflake:"pk"`
+		Email    string   `gorm:"size:20;uniqueIndex"`
+		Phone    string   `gorm:"size:20;uniqueIndex"`
+		N        int
+	}
+	type order struct {
+		ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
+		TenantID types.ID
+		Account  account `gorm:"foreignKey:TenantID,AccountID;references:TenantID,ID;constraint:-"`
+
+		AccountID types.ID
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &account{}, &order{})
+		plugintest.Must(t, db.Create(&[]account{{TenantID: 1, ID: 1, Email: "a", Phone: "1"}, {TenantID: 2, ID: 1, Email: "b", Phone: "2"}}))
+		if db.Name() == "mysql" { // elsewhere, the upsert has to name its target
+			m := map[string]any{"tenant_id": types.ID(3), "email": "a", "phone": "3", "n": 3}
+			plugintest.Must(t, db.Model(&account{}).Clauses(clause.OnConflict{DoUpdates: clause.AssignmentColumns([]string{"n"})}).Create(m))
+			if plugintest.KeyOf(m["tenant_id"]) != 1 || plugintest.KeyOf(m["id"]) != 1 {
+				t.Errorf("map %v, want the key (1, 1)", m)
+			}
+		}
+		child := order{Account: account{TenantID: 3, Email: "a", Phone: "2"}}
+		if err := db.Create(&child).Error; err == nil && child.Account.Email == "a" && child.TenantID == 2 {
+			t.Errorf("the child has the account %+v", child.Account)
+		}
+	})
+}
