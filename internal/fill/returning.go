@@ -27,7 +27,7 @@ func returnKeys(stmt *gorm.Statement, m *model.Model) {
 	// Add the columns that the caller's RETURNING lacks.
 	columns := c.Expression.(clause.Returning).Columns
 	missing := slices.DeleteFunc(keysToReturn(stmt.Schema, m), func(key clause.Column) bool {
-		return slices.ContainsFunc(columns, func(column clause.Column) bool { return column.Name == key.Name })
+		return slices.ContainsFunc(columns, func(column clause.Column) bool { return column.Name == key.Name && column.Alias == "" })
 	})
 	if len(missing) > 0 {
 		stmt.AddClause(clause.Returning{Columns: missing}) // GORM appends them to the caller's columns

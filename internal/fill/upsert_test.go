@@ -490,6 +490,18 @@ func TestReturning(t *testing.T) {
 	}
 }
 
+// TestReturningUnderAnotherName checks that a key which the caller wants returned under another
+// name is also returned under its own, because GORM writes the former into another field.
+func TestReturningUnderAnotherName(t *testing.T) {
+	t.Parallel()
+	returning := clause.Returning{Columns: []clause.Column{{Name: "id", Alias: "price"}}}
+	tx := plugintest.Dry(t, gormflake.New(&plugintest.Counter{})).Clauses(plugintest.ByCode("price"), returning).Create(&plugintest.Product{})
+	plugintest.Must(t, tx)
+	if sql := tx.Statement.SQL.String(); !strings.HasSuffix(sql, "RETURNING `id` AS `price`,`id`,`public`") {
+		t.Errorf("sql = %s", sql)
+	}
+}
+
 // TestReturningOfTheCaller checks that the plugin adds the keys to the columns that the
 // caller wants returned.
 func TestReturningOfTheCaller(t *testing.T) {
