@@ -7,7 +7,6 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake/internal/model"
 	"github.com/gormflake/gormflake/types"
@@ -36,7 +35,7 @@ func confirmKeys(stmt *gorm.Statement, m *model.Model) error {
 		if stmt.DB.RowsAffected >= int64(rowCount(stmt)) || report == byCount && isKnownParent(stmt, m) {
 			return nil
 		}
-		if report == byReturning && isList(stmt) {
+		if report == byReturning && isList(stmt) && stmt.DB.RowsAffected > 0 {
 			// GORM has written the keys that were returned into the structs by their positions.
 			return errors.New("the database returned fewer rows than the statement has, so that the keys are unknown: create the rows one by one")
 		}
@@ -90,8 +89,7 @@ func checkSent(stmt *gorm.Statement, m *model.Model, report reportKind) error {
 // a new child.
 func isKnownParent(stmt *gorm.Statement, m *model.Model) bool {
 	noted := readNote(stmt)
-	isUntagged := func(f *schema.Field) bool { return !model.IsTagged(f) }
-	return noted.nested && !noted.filled && len(m.Uniques(stmt.NamingStrategy)) == 0 && !slices.ContainsFunc(stmt.Schema.PrimaryFields, isUntagged)
+	return noted.nested && !noted.filled && len(m.Uniques(stmt.NamingStrategy)) == 0 && slices.ContainsFunc(stmt.Schema.PrimaryFields, model.IsTagged)
 }
 
 // rowCount returns the number of rows that the statement creates.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -106,44 +107,50 @@ func (e entry) takeKeys(stmt *gorm.Statement, m *model.Model, found reflect.Valu
 // of several in the primary key, and then rows of different tenants, for example, may have the
 // same value in it.
 func (e entry) sameKey(stmt *gorm.Statement, m *model.Model, id *model.Column, candidates []reflect.Value) (found reflect.Value, err error) {
-	key := []*schema.Field{id.Field}
-	if id.Field.PrimaryKey {
-		key = stmt.Schema.PrimaryFields
-	}
-	i := slices.IndexFunc(candidates, func(row reflect.Value) bool {
-		return len(key) == 1 || equalIn(stmt, key, row, e.row)
-	})
-	switch {
-	case i >= 0:
-		return candidates[i], nil
-	case len(key) == 1 && !id.Kind.IsString():
+	if len(candidates) == 0 || id.Unset(e.row) {
 		return found, nil
 	}
-	// Let the database compare, because a value may look different in Go, by the padding of a
-	// CHAR, the collation of a text or the zone of a time.
-	where, known := unique{fields: key}.condition(stmt, e)
-	if known {
-		rows, err := read(stmt, m, where...)
-		if err != nil {
-			return found, err
-		}
-		if len(rows) == 1 {
-			return rows[0], nil
+	if !id.Field.PrimaryKey || len(stmt.Schema.PrimaryFields) == 1 {
+		return candidates[0], nil
+	}
+	// A key column that the database has set is unknown.
+	known := slices.DeleteFunc(slices.Clone(stmt.Schema.PrimaryFields), func(f *schema.Field) bool {
+		return f.HasDefaultValue && e.value(stmt, f) == nil
+	})
+	same := slices.DeleteFunc(slices.Clone(candidates), func(row reflect.Value) bool {
+		return slices.ContainsFunc(known, func(f *schema.Field) bool {
+			value, _ := f.ValueOf(stmt.Context, row)
+			return !equalValues(value, e.value(stmt, f))
+		})
+	})
+	isText := func(f *schema.Field) bool { return f.GORMDataType == schema.String }
+	if len(same) == 0 && (e.values != nil || slices.ContainsFunc(known, isText)) {
+		// Let the database compare, because a map may have values of other types, and because of
+		// the padding of a CHAR and collations.
+		if where, complete := (unique{fields: known}).condition(stmt, e); complete {
+			if same, err = read(stmt, m, where...); err != nil {
+				return found, err
+			}
 		}
 	}
-	if len(candidates) > 0 {
-		return found, errors.New("a row of the table has this value with another primary key, or the database has rounded the primary key, so that the key of the row is unknown: read the row before the create")
+	switch len(same) {
+	case 0:
+		return found, nil
+	case 1:
+		return same[0], nil
 	}
-	return found, nil
+	return found, errors.New("several rows of the table have its key, of which the database sets a column: read the row before the create")
 }
 
-// equalIn reports whether two rows have the same values in the fields.
-func equalIn(stmt *gorm.Statement, fields []*schema.Field, a, b reflect.Value) bool {
-	return !slices.ContainsFunc(fields, func(f *schema.Field) bool {
-		valueOfA, _ := f.ValueOf(stmt.Context, a)
-		valueOfB, _ := f.ValueOf(stmt.Context, b)
-		return !reflect.DeepEqual(valueOfA, valueOfB)
-	})
+// equalValues reports whether two values of a field are equal. Times are equal if they differ
+// by less than a second, because databases round them.
+func equalValues(a, b any) bool {
+	timeOfA, isTimeA := a.(time.Time)
+	timeOfB, isTimeB := b.(time.Time)
+	if isTimeA && isTimeB {
+		return timeOfA.Sub(timeOfB).Abs() < time.Second
+	}
+	return reflect.DeepEqual(a, b)
 }
 
 // rowsByID reads the rows that have the entries' values in the column id, and returns them by
@@ -185,7 +192,7 @@ func rowByUnique(stmt *gorm.Statement, m *model.Model, e entry) (found reflect.V
 		switch {
 		case err != nil:
 			return found, err
-		case len(rows) > 1 || len(rows) == 1 && found.IsValid() && !equalIn(stmt, stmt.Schema.PrimaryFields, found, rows[0]):
+		case len(rows) > 1 || len(rows) == 1 && found.IsValid() && !sameRow(stmt, m, found, rows[0]):
 			return found, errors.New("several rows of the table have its unique values, so that its key is unknown: read the row before the create")
 		case len(rows) == 1:
 			found = rows[0]
@@ -195,6 +202,16 @@ func rowByUnique(stmt *gorm.Statement, m *model.Model, e entry) (found reflect.V
 		return found, errors.New("the row was not inserted, and no row has its unique values, so that its key is unknown: find the row by FirstOrCreate before the create, or declare the unique column in the model")
 	}
 	return found, nil
+}
+
+// sameRow reports whether two rows of the table are the same row.
+func sameRow(stmt *gorm.Statement, m *model.Model, a, b reflect.Value) bool {
+	fields := append(slices.Clone(stmt.Schema.PrimaryFields), identifier(stmt, m).Field)
+	return !slices.ContainsFunc(fields, func(f *schema.Field) bool {
+		valueOfA, _ := f.ValueOf(stmt.Context, a)
+		valueOfB, _ := f.ValueOf(stmt.Context, b)
+		return !reflect.DeepEqual(valueOfA, valueOfB)
+	})
 }
 
 // unique is a set of columns in which no two rows have the same values.

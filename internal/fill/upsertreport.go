@@ -5,7 +5,6 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake/internal/model"
 )
@@ -121,10 +120,9 @@ func reportsKey(stmt *gorm.Statement) bool {
 	})
 }
 
-// shifts reports whether GORM may write the defaults of a returned row into the struct of
-// another row of a list, because it assigns returned rows by position, and skipped rows do not
-// return.
+// shifts reports whether GORM may write the keys and defaults of a returned row into the struct
+// of another row of a list. It assigns returned rows by position, and a row that the condition
+// of the upsert leaves out does not return.
 func shifts(stmt *gorm.Statement, c clause.OnConflict) bool {
-	return isList(stmt) && gormAddsReturning(stmt) && (!updates(c) || len(c.Where.Exprs) > 0) &&
-		slices.ContainsFunc(stmt.Schema.FieldsWithDefaultDBValue, func(f *schema.Field) bool { return !model.IsTagged(f) })
+	return isList(stmt) && gormAddsReturning(stmt) && updates(c) && len(c.Where.Exprs) > 0 && len(stmt.Schema.FieldsWithDefaultDBValue) > 0
 }
