@@ -44,8 +44,9 @@ func confirmKeys(stmt *gorm.Statement, m *model.Model) error {
 			return err
 		}
 	case byMark:
-		// LastInsertId is conflictMark if the upsert found an existing row, but a trigger, or a
-		// counter of another column, sets it to another value. So the rest of a list proves nothing.
+		// A single row was inserted if one row is affected and LastInsertId is 0. The count of a
+		// list proves nothing, because an updated row counts 2 and an unchanged row 0, and a
+		// trigger, or a counter of another column, replaces the mark of an earlier row.
 		if id, ok := lastInsertID(stmt); ok && id == 0 && !isList(stmt) && stmt.DB.RowsAffected == 1 {
 			return nil
 		}

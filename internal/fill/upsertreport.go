@@ -23,8 +23,8 @@ const (
 )
 
 // conflictMark is the value that LastInsertId gets if the upsert found an existing row. It
-// is smaller than Snowflake IDs. If a new row has the key 1, findKeys only reads the keys
-// from the table in vain.
+// only has to differ from 0, which LastInsertId is after the INSERT of a new row. If a new row
+// makes it another value, by a counter, findKeys only reads the keys from the table in vain.
 const conflictMark = 1
 
 // reportOf returns the way in which the statement reports keys that differ from the structs'
