@@ -20,7 +20,10 @@ type Replay struct {
 
 // A grant is identified by its token. Token zero means that the process of the model is
 // free.
-type grant struct{ process, token int }
+type grant struct {
+	process, token int
+	unacknowledged bool // its last write ended without an acknowledgement, so that it reads its worker next
+}
 
 // A call is a write of a grant, by the process of the model for the grant and the version of
 // the new record.
@@ -127,7 +130,7 @@ func (r *Replay) grantOf(process, token int) (num, error) {
 			return 0, errors.New("too many grants at once")
 		}
 	}
-	r.grants[p] = grant{process, token}
+	r.grants[p] = grant{process: process, token: token}
 	return p, nil
 }
 

@@ -60,7 +60,8 @@ func (r *Replay) checks(process int) (err error) {
 
 // reloads takes a read of one worker. A claim that has given up reads a worker that it then
 // releases. A grant reads its worker after a write that was not acknowledged. Other reads of
-// a single worker take no step.
+// a single worker take no step. For example, a claim that has given up looks for a late write
+// of its own, and finds the record of another grant.
 func (r *Replay) reloads(e Event, next *Event) error {
 	if next != nil {
 		p, ok := r.find(next.token())
@@ -70,7 +71,7 @@ func (r *Replay) reloads(e Event, next *Event) error {
 	}
 	p := r.writer[e.Process]
 	pr := r.model(p)
-	if r.grants[p].process != e.Process || pr.worker != num(e.Keys[0]) || pr.mode != holding && pr.mode != stopped {
+	if r.grants[p].process != e.Process || !r.grants[p].unacknowledged || pr.worker != num(e.Keys[0]) || pr.mode != holding && pr.mode != stopped {
 		return nil
 	}
 	return r.take(step{kind: read, process: p, worker: pr.worker})

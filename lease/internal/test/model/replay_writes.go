@@ -23,7 +23,7 @@ func (r *Replay) sent(e Event) error {
 	if !ok {
 		return errors.New("writes without having read")
 	}
-	r.writer[e.Process] = p
+	r.writer[e.Process], r.grants[p].unacknowledged = p, false
 	if err := r.sends(p, e); err != nil {
 		return err
 	}
@@ -93,6 +93,9 @@ func unknown(e Event) error {
 func (r *Replay) answered(e Event) error {
 	c, ok := r.calls[e.Call]
 	pr := r.model(c.grant)
+	if ok && r.grants[c.grant].token != 0 {
+		r.grants[c.grant].unacknowledged = !e.OK
+	}
 	switch {
 	case !ok || pr.status == none || pr.version != c.version:
 		return unknown(e)

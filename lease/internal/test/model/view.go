@@ -14,10 +14,21 @@ import (
 // does with it.
 type View struct {
 	*Replay
-	versions   map[string]num // versions of records, by worker and text
-	last       num            // the last version given to a record
-	pendingIDs []Event        // issued by the current call, and not replayed yet
+	versions    map[string]num // versions of records, by worker and text
+	last        num            // the last version given to a record
+	pendingIDs  []Event        // issued by the current call, and not replayed yet
+	pendingRead *viewedRead    // the last read, if it is not replayed yet
 }
+
+// A viewedRead is a read of the process, and the write that is based on it, or nil. The trace
+// shows when the store answered the read. The process acts on the answer a moment later, and
+// may issue in between, because IDs are issued in other goroutines. For example, it issues
+// below its bound until it has revoked the grant of a worker that reads as lost.
+//
+// The view therefore replays a read late: when the process next calls the store, which it
+// does after it has acted, or when it has issued an ID that it could not issue before the
+// read.
+type viewedRead struct{ event, next *Event }
 
 // NewView returns a view of a store without records.
 func NewView() *View {
@@ -31,9 +42,11 @@ func (v *View) Check(events []Event) error {
 	// At the beginning of a call, see rejects IDs of the last call that could not be issued.
 	events = rank(append(events, Event{Kind: Began}))
 	next, ids := writesAfter(events), issuedBy(events)
-	for i, e := range events {
-		err := v.see(e, next[i], ids[i])
-		v.issuePending()
+	for i := range events {
+		err := v.see(&events[i], next[i], ids[i])
+		if err == nil {
+			err = v.issuePending()
+		}
 		if err != nil {
 			return v.rejected(events, i, err)
 		}
@@ -89,35 +102,60 @@ func issuedBy(events []Event) map[int][]Event {
 // takes the model's steps for the event. next is the write that is based on the event, if
 // it is a read. ids are the IDs of the call that the event begins. issuePending takes these
 // IDs during the call; an ID that is left when the next call begins could not be issued.
-func (v *View) see(e Event, next *Event, ids []Event) error {
-	switch e.Kind {
-	case Began:
+func (v *View) see(e, next *Event, ids []Event) error {
+	switch {
+	case e.Kind == Began:
 		if len(v.pendingIDs) > 0 {
 			return fmt.Errorf("issued tick %d of worker %d, which it could at no time of the call", v.pendingIDs[0].Tick, v.pendingIDs[0].Worker)
 		}
 		v.pendingIDs = ids
 		return nil
-	case Issued:
+	case e.Kind == Issued, e.Kind == Loaded && !e.OK:
 		return nil
-	case Loaded:
-		if !e.OK {
-			return nil
-		}
-		v.adopt(e)
-	case Sent:
-		return v.send(e)
-	case Answered:
-		v.arrive(e)
 	}
-	return v.event(e, next)
+	if err := v.replayRead(); err != nil { // the read before this call of the store
+		return err
+	}
+	switch e.Kind {
+	case Loaded:
+		v.pendingRead = &viewedRead{e, next}
+		return nil
+	case Sent:
+		return v.send(*e)
+	case Answered:
+		v.arrive(*e)
+	}
+	return v.event(*e, next)
+}
+
+// replayRead takes the model's steps for the read that waits for them, if there is one.
+func (v *View) replayRead() error {
+	read := v.pendingRead
+	if read == nil {
+		return nil
+	}
+	v.pendingRead = nil
+	v.adopt(*read.event)
+	return v.event(*read.event, read.next)
 }
 
 // issuePending takes the IDs of the current call, as early as the model allows. The process
-// has reported them only at the end of the call.
-func (v *View) issuePending() {
-	for len(v.pendingIDs) > 0 && v.issued(v.pendingIDs[0]) == nil {
-		v.pendingIDs = v.pendingIDs[1:]
+// has reported them only at the end of the call. An ID that the model does not allow before
+// the last read may come after it, as the first ID after a claim does.
+func (v *View) issuePending() error {
+	for len(v.pendingIDs) > 0 {
+		switch {
+		case v.issued(v.pendingIDs[0]) == nil:
+			v.pendingIDs = v.pendingIDs[1:]
+		case v.pendingRead == nil:
+			return nil
+		default:
+			if err := v.replayRead(); err != nil {
+				return err
+			}
+		}
 	}
+	return nil
 }
 
 // adopt makes the store show the records of a read.
