@@ -38,12 +38,23 @@ func prepare(stmt *gorm.Statement, m *model.Model) error {
 	// rows.
 	if report == unreported && stmt.ReflectValue.Kind() == reflect.Slice && !isMaps(stmt) {
 		noted.sentRows, _ = rowview.Of(stmt) // checkKeys has rejected rows for which this fails
-		noted.sentRows.Value = noted.sentRows.Value.Slice(0, noted.sentRows.N)
+		noted.sentRows.Value = sentList(noted.sentRows)
 	}
 	if conflict != nil {
 		requestReport(stmt, m, *conflict, report)
 	}
 	return nil
+}
+
+// sentList returns the list of all rows that the statement sends. If it has pointers, sentList
+// copies it, because GORM replaces the pointers in the caller's slice by pointers to the rows
+// that RETURNING * returns.
+func sentList(rows rowview.Rows) reflect.Value {
+	list := rows.Value.Slice(0, rows.N)
+	if list.Type().Elem().Kind() != reflect.Pointer {
+		return list
+	}
+	return reflect.AppendSlice(reflect.MakeSlice(list.Type(), 0, rows.N), list)
 }
 
 // checkUpsert rejects an upsert of several rows if GORM cannot assign the returned keys.

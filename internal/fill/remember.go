@@ -58,14 +58,15 @@ func restoreKeys(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
-// guessedColumns returns the columns that GORM sets after the INSERT. These are the tagged keys
-// of maps that have a default, such as auto-increment, and all such columns of structs.
+// guessedColumns returns the columns that GORM may set after the INSERT. These are the tagged
+// keys of maps that have a default, such as auto-increment. For structs, these are all columns
+// with a default, and the tagged columns, because the caller's RETURNING may name them.
 func guessedColumns(stmt *gorm.Statement, m *model.Model) (columns []*model.Column) {
 	if !isMaps(stmt) {
 		for _, f := range stmt.Schema.FieldsWithDefaultDBValue {
 			columns = append(columns, model.NewColumn(f))
 		}
-		return columns
+		return append(columns, m.Columns...)
 	}
 	for _, c := range m.Columns {
 		if c.Field.HasDefaultValue {

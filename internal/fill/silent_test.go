@@ -254,3 +254,79 @@ func TestUpsertOfAccounts(t *testing.T) {
 		}
 	})
 }
+
+// TestListThatSkipsByAnUntaggedKey checks that a row that DO NOTHING skips by its tagged column
+// gets its own untagged key, not that of the row after it. GORM writes the keys that return
+// into the structs by their positions, and a skipped row does not return.
+func TestListThatSkipsByAnUntaggedKey(t *testing.T) {
+	t.Parallel()
+	type visitor struct {
+		ID     uint     `gorm:"primaryKey"`
+		Public types.ID `gorm:"uniqueIndex" snowflake:"id"`
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &visitor{})
+		first, old := visitor{}, visitor{}
+		plugintest.Must(t, db.Create(&first))
+		plugintest.Must(t, db.Create(&old))
+		skip := clause.OnConflict{Columns: []clause.Column{{Name: "public"}}, DoNothing: true}
+		rows := []visitor{{Public: old.Public}, {}}
+		plugintest.Must(t, db.Clauses(skip).Create(&rows))
+		var added visitor
+		plugintest.Must(t, db.Take(&added, "public = ?", rows[1].Public))
+		if rows[0].ID != old.ID || rows[1].ID != added.ID {
+			t.Errorf("untagged keys %d and %d, want %d and %d", rows[0].ID, rows[1].ID, old.ID, added.ID)
+		}
+	})
+}
+
+// TestConditionalListThatReturnsKeys checks that a row that the condition of an upsert leaves
+// out keeps its key if the caller's RETURNING names the key. The row does not return, and GORM
+// writes the key of the next row into its struct.
+func TestConditionalListThatReturnsKeys(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() == "mysql" {
+			t.Skip("an upsert has no condition on MySQL and MariaDB")
+		}
+		plugintest.Migrate(t, db, &item{})
+		kept, updated := item{Name: "kept", N: 9}, item{Name: "updated"}
+		plugintest.Must(t, db.Create(&kept))
+		plugintest.Must(t, db.Create(&updated))
+		small := clause.OnConflict{
+			Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"n"}),
+			Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "items.n < 5"}}},
+		}
+		rows := []item{{ID: kept.ID, Name: "kept"}, {ID: updated.ID, Name: "updated", N: 1}}
+		plugintest.Must(t, db.Clauses(small, clause.Returning{Columns: []clause.Column{{Name: "id"}}}).Create(&rows))
+		if rows[0].ID != kept.ID || rows[1].ID != updated.ID {
+			t.Errorf("keys %d and %d, want %d and %d", rows[0].ID, rows[1].ID, kept.ID, updated.ID)
+		}
+	})
+}
+
+// TestPointersThatDoNotReturn checks that a struct whose row was skipped has not the key of no
+// row, although GORM replaces the pointers of a list by the rows that RETURNING * returns.
+func TestPointersThatDoNotReturn(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		if !plugintest.CanTell(db) {
+			t.Skip("the database has no RETURNING")
+		}
+		plugintest.Migrate(t, db, &item{})
+		old := item{Name: "a"}
+		plugintest.Must(t, db.Create(&old))
+		skipped, added := &item{Name: "a"}, &item{Name: "b"}
+		rows := []*item{skipped, added}
+		plugintest.Must(t, db.Clauses(clause.OnConflict{DoNothing: true}, clause.Returning{}).Create(&rows))
+		stored := storedNames(t, db, "items")
+		if skipped.ID != 0 && skipped.ID != old.ID || added.ID != stored["b"] {
+			t.Errorf("keys %d and %d of rows %v", skipped.ID, added.ID, stored)
+		}
+		for _, row := range rows {
+			if row.ID != stored[row.Name] {
+				t.Errorf("the list has %+v of rows %v", row, stored)
+			}
+		}
+	})
+}

@@ -120,9 +120,14 @@ func reportsKey(stmt *gorm.Statement) bool {
 	})
 }
 
-// shifts reports whether GORM may write the keys and defaults of a returned row into the struct
-// of another row of a list. It assigns returned rows by position, and a row that the condition
-// of the upsert leaves out does not return.
+// shifts reports whether GORM may write the returned columns of a row into the struct of another
+// row of a list. It assigns returned rows by position, and a row that DO NOTHING skips, or that
+// the condition of the upsert leaves out, does not return.
 func shifts(stmt *gorm.Statement, c clause.OnConflict) bool {
-	return isList(stmt) && gormAddsReturning(stmt) && updates(c) && len(c.Where.Exprs) > 0 && len(stmt.Schema.FieldsWithDefaultDBValue) > 0
+	if !isList(stmt) || !gormAddsReturning(stmt) || updates(c) && len(c.Where.Exprs) == 0 {
+		return false
+	}
+	// GORM returns the columns with a default of the database, and the caller may name more.
+	_, hasReturning := stmt.Clauses["RETURNING"]
+	return hasReturning || len(stmt.Schema.FieldsWithDefaultDBValue) > 0
 }
