@@ -80,6 +80,7 @@ var brokenSQLite = []brokenTable{
 	{"temporary", temporary(columns(primary)), "it is a temporary table"},
 	{"temporary before another", columns(primary) + ";\n" + temporary(columns(primary)), "it is a temporary table"},
 	{"trigger BEFORE", columns(primary) + ";\nCREATE TRIGGER \"a \"\" b\" BEFORE UPDATE ON snowflake_workers BEGIN SELECT RAISE(IGNORE); END", `trigger a " b can change or suppress what is written`},
+	{"trigger with AFTER in its name", columns(primary) + ";\nCREATE TRIGGER \"run AFTER write\" BEFORE UPDATE ON snowflake_workers BEGIN SELECT RAISE(IGNORE); END", `trigger run AFTER write can change or suppress what is written`},
 	{"trigger without a time", columns(primary) + ";\nCREATE TRIGGER late INSERT ON snowflake_workers BEGIN SELECT RAISE(IGNORE); END", "trigger late can change or suppress what is written"},
 	{"three flaws", columns("", "bound", "TEXT", "owner", "INTEGER"), "bound is TEXT; owner is INTEGER; " + noKey},
 }
