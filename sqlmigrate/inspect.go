@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/internal/parking"
+	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/likely"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
@@ -187,11 +188,9 @@ func (c *config) find(ctx context.Context, conn *sql.Conn, e engine.Engine) (*en
 		Tables:     c.tables,
 		References: references,
 		// A key of Ahead or more is further ahead of this machine's clock than
-		// clockDifference allows. A key of Issued or more is taken for an ID, because it is
-		// above the IDs of the first day after the epoch. While this day lasts, Issued is
-		// the smallest ID of the present time, which is below the IDs of the day's end.
+		// clockDifference allows.
 		Ahead:  c.layout.Min(now.Add(clockDifference)).Int64(),
-		Issued: min(c.layout.Min(now), c.layout.Min(c.layout.Epoch.Add(earlyEpoch))).Int64(),
+		Issued: smallestIssued(c.layout, now),
 
 		RecreateViews: c.recreateViews,
 
@@ -199,6 +198,18 @@ func (c *config) find(ctx context.Context, conn *sql.Conn, e engine.Engine) (*en
 		Place: parking.NewPlace(c.layout),
 	})
 	return found, notes, err
+}
+
+// smallestIssued returns the number from which on a key is taken for an ID. It is above the IDs
+// of the first day after the epoch. While this day lasts, it is the smallest ID of the present
+// time, which is below the IDs of the day's end. Before the epoch there are no IDs yet, and
+// every key is below it.
+func smallestIssued(layout snowflake.Layout, now time.Time) int64 {
+	present, early := layout.Min(now), layout.Min(layout.Epoch.Add(earlyEpoch))
+	if present == 0 {
+		return early.Int64()
+	}
+	return min(present, early).Int64()
 }
 
 // trial returns the description of a trial, for [engine.Engine.Try]. The trial inserts a key

@@ -78,3 +78,34 @@ func TestRevertDetachAfterSnowflakeKeys(t *testing.T) {
 		}
 	})
 }
+
+// Detach and park can be reverted under a layout whose epoch is in the future. There are no
+// Snowflake IDs yet, so that each key of the table is from the database.
+func TestRevertBeforeTheEpoch(t *testing.T) {
+	t.Parallel()
+	future := snowflake.JSSafeLayout()
+	future.Epoch = time.Now().Add(48 * time.Hour).Truncate(time.Hour)
+	for name, opts := range map[string][]sqlmigrate.Option{
+		"detach": nil,
+		"park":   {sqlmigrate.WithParkedCounters()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+				autoKeys(t, db)
+				migratetest.Run(t, db, "INSERT INTO orders (note) VALUES ('old')")
+				plan, err := sqlmigrate.InspectWith(t.Context(), db, []any{"orders"}, append(opts, sqlmigrate.WithLayout(future))...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if plan.Empty() {
+					t.Skip("sequences of PostgreSQL need not be parked")
+				}
+				mustApply(t, db, plan)
+				if err := plan.Revert(t.Context(), db); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}

@@ -95,7 +95,7 @@ type Request struct {
 	Ahead int64
 
 	// Issued separates the keys that the database has assigned from Snowflake IDs. A key
-	// of this size or more is taken for an ID. Issued is 0 if the epoch is in the future.
+	// of this size or more is taken for an ID.
 	Issued int64
 
 	RecreateViews bool // drop the views that block the plan, and create them again

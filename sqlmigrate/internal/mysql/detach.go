@@ -13,16 +13,13 @@ import (
 
 // detachPhase returns phase detach, after which the database does not assign keys any
 // more. The phase cannot be taken back while a column holds a Snowflake ID, which is a key
-// of issued or more. If the epoch is in the future, issued is 0, and there are no
-// Snowflake IDs.
+// of issued or more.
 func detachPhase(g *graph, issued int64) plan.Phase {
 	phase := plan.Phase{Name: plan.Detach}
 	columns := slices.Concat(byTable(g.assignedColumns())...)
 	for _, c := range columns {
 		phase.Steps = append(phase.Steps, detachStep(g, c))
-		if issued > 0 {
-			phase.Check = append(phase.Check, oldKeysOnly(c, issued))
-		}
+		phase.Check = append(phase.Check, oldKeysOnly(c, issued))
 	}
 	phase.Steps = withCounterTable(phase.Steps, columns)
 	return phase
