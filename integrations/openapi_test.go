@@ -81,8 +81,8 @@ func TestHuma(t *testing.T) {
 	}
 }
 
-// TestHumaNull checks that a pointer accepts null only with the tag, if the type has an
-// alias.
+// TestHumaNull checks that huma, if types.ID has an alias, rejects null for a pointer unless the
+// field has the tag nullable:"true" or required:"false". It rejects a number in any case.
 func TestHumaNull(t *testing.T) {
 	t.Parallel()
 	router := chi.NewRouter()

@@ -140,8 +140,8 @@ func TestTwoCacheLines(t *testing.T) {
 	}
 }
 
-// A source may extend or revoke a replaced grant late. This must change neither the end
-// of the current window nor the state.
+// A source may revoke a grant once more after it has replaced the grant. This must not stop the
+// generator, and the method Last of the replaced grant returns the zero time.
 func TestReplacedGrantMovesNothing(t *testing.T) {
 	t.Parallel()
 	src := newReplacing(freshLayout(), time.Now)

@@ -210,7 +210,9 @@ func TestRefusesToRun(t *testing.T) {
 		})
 	}
 	migratetest.WantError(t, handPlan(nil).Apply(t.Context(), tx), "sqlmigrate: db is a transaction")
+	migratetest.WantError(t, handPlan(nil).Revert(t.Context(), tx), "sqlmigrate: db is a transaction")
 	migratetest.WantError(t, handPlan(nil).Apply(t.Context(), nil), "sqlmigrate: db is nil or was not opened")
+	migratetest.WantError(t, handPlan(nil).Revert(t.Context(), nil), "sqlmigrate: db is nil or was not opened")
 }
 
 // Apply of an empty plan succeeds, because there is nothing to do. Revert returns an

@@ -212,8 +212,9 @@ func TestRevertPark(t *testing.T) {
 	})
 }
 
-// Phase park fails before phase widen, because a narrow column would refuse every key of
-// its parked counter.
+// Phase park cannot be applied until phase widen has been. A parked counter assigns keys above
+// all IDs of the next years, and a column of MySQL or MariaDB that is still an int would refuse
+// every such key.
 func TestParkNeedsWide(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.MariaDB, testdb.MySQL}, func(t *testing.T, db *gorm.DB) {

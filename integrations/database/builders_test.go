@@ -54,4 +54,7 @@ func TestGormigrate(t *testing.T) {
 	var found order
 	ok(t, db.First(&found).Error)
 	equal(t, found.ID, 1001)
+	var migration string
+	ok(t, db.Table(gormigrate.DefaultOptions.TableName).Pluck("id", &migration).Error)
+	equal(t, migration, "1")
 }

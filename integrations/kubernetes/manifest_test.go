@@ -101,9 +101,10 @@ func object[T any](t *testing.T, document string) (o T) {
 	return o
 }
 
-// mistakes lists the properties of a Pod that the policy restricted rejects, as
-// https://kubernetes.io/docs/concepts/security/pod-security-standards describes it, and
-// containers without requests.
+// mistakes lists what in a Pod contradicts the main rules of the policy "restricted" at
+// https://kubernetes.io/docs/concepts/security/pod-security-standards, and the containers that
+// do not request CPU and memory. Two rules are stricter here than in the policy, because no
+// manifest needs more: the seccomp profile is RuntimeDefault, and no capability is added.
 func mistakes(pod corev1.PodSpec) (all []string) {
 	check := func(ok bool, mistake string) {
 		if !ok {

@@ -75,37 +75,28 @@ func TestSQLitePragmas(t *testing.T) {
 	}
 }
 
-// TestSQLiteReadThenWrite checks that transactions take the write lock at once. A
-// deferred transaction that has read cannot write after another transaction has written,
-// even with busy_timeout.
+// TestSQLiteReadThenWrite checks that a transaction has the write lock before its first
+// statement. A deferred transaction that has read cannot write any more after another
+// transaction has written, even with busy_timeout.
 func TestSQLiteReadThenWrite(t *testing.T) {
 	t.Parallel()
-	db := openSQLite(t, "sqlite://"+filepath.Join(t.TempDir(), "app.db"))
+	url := "sqlite://" + filepath.Join(t.TempDir(), "app.db")
+	db, other := openSQLite(t, url), openSQLite(t, url+"?_pragma=busy_timeout(0)")
 	if err := db.Exec("CREATE TABLE t (n integer); INSERT INTO t VALUES (0)").Error; err != nil {
 		t.Fatal(err)
 	}
-	const writers = 8
-	errs := make(chan error, writers)
-	for range writers {
-		go func() {
-			errs <- db.Transaction(func(tx *gorm.DB) error {
-				var n int
-				if err := tx.Raw("SELECT n FROM t").Scan(&n).Error; err != nil {
-					return err
-				}
-				return tx.Exec("UPDATE t SET n = ?", n+1).Error
-			})
-		}()
-	}
-	for range writers {
-		if err := <-errs; err != nil {
-			t.Error(err)
+	err := db.Transaction(func(tx *gorm.DB) error {
+		var n int
+		if err := tx.Raw("SELECT n FROM t").Scan(&n).Error; err != nil {
+			return err
 		}
-	}
-	var n int
-	db.Raw("SELECT n FROM t").Scan(&n)
-	if n != writers {
-		t.Errorf("n = %d after %d increments", n, writers)
+		if err := other.Exec("UPDATE t SET n = 5").Error; err == nil {
+			t.Error("another connection has written while a transaction that has read was open")
+		}
+		return tx.Exec("UPDATE t SET n = ?", n+1).Error
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -60,7 +60,8 @@ type patroniRun struct {
 	settle time.Duration
 }
 
-// fleet returns a fleet without members, with a worker for each of patroniMembers.
+// fleet returns a fleet with as many workers as a fleet has members, patroniMembers. It has no
+// members until they are started.
 func (p *patroniRun) fleet(t *testing.T, window time.Duration) *storetest.Fleet {
 	return storetest.NewFleet(t, storetest.FleetConfig{Dial: dial, Workers: patroniMembers, Window: window, Settle: p.settle})
 }

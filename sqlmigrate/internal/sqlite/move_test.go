@@ -174,8 +174,9 @@ func TestSQLiteUpDown(t *testing.T) {
 	})
 }
 
-// VACUUM can remove the table sqlite_sequence, without which no row could be inserted
-// into a table with AUTOINCREMENT. A moved table must not depend on it.
+// After a move no table may have AUTOINCREMENT, and VACUUM then removes the table
+// sqlite_sequence. Revert must create it again with its counters, because without it no row
+// can be inserted into a table with AUTOINCREMENT.
 func TestSQLiteVacuum(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {

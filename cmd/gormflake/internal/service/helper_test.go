@@ -18,16 +18,21 @@ import (
 
 func quietLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// workersGiven counts the workers that fixedGenerator has given to tests, so that each test
-// gets another one.
+// workersGiven counts the calls of freeWorker.
 var workersGiven atomic.Int64
 
-// fixedGenerator returns a generator with a worker that no other test uses, because a
-// process must not have two generators for one worker. A datacenter has 32 workers.
+// freeWorker returns another fixed worker at each call, because a process must not have two
+// generators for one worker. The layout has 32 datacenters with 32 workers each, so that the
+// workers come around after 1,024 calls.
+func freeWorker() snowflake.WorkerSource {
+	n := workersGiven.Add(1) % 1024
+	return snowflake.Static(n/32, n%32)
+}
+
+// fixedGenerator returns a generator with a fixed worker that no other test uses.
 func fixedGenerator(t testing.TB) *snowflake.Generator {
 	t.Helper()
-	n := workersGiven.Add(1)
-	return generator(t, snowflake.Static(n/32, n%32))
+	return generator(t, freeWorker())
 }
 
 // generator returns a generator that issues IDs under the workers of src.

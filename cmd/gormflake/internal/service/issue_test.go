@@ -203,27 +203,41 @@ func TestNoGenerator(t *testing.T) {
 	expect(t, get(handler, "/healthz"), http.StatusOK, `{"status":"ok"}`)
 }
 
-// A source is a source of workers that grants a window which ends after sourceWindow. Then
-// the generator asks for more, and its function extend fails or blocks, as a store does.
-type source struct{ extend func(context.Context) error }
-
-// sourceWindow is long enough to create a generator on a busy machine.
-const sourceWindow = 500 * time.Millisecond
-
-func (source) Layout() snowflake.Layout { return snowflake.TwitterLayout() }
-func (source) Clock() func() time.Time  { return nil }
-
-// Grant grants worker 1 of datacenter 0.
-func (source) Grant(_ context.Context, l snowflake.Layout) (*snowflake.Grant, error) {
-	return snowflake.NewGrant(l, 0, 1, time.Now().Add(-time.Second), time.Now().Add(sourceWindow))
+// A source is a source of workers that grants one worker. After end, the generator asks for
+// another grant, and its function extend fails or blocks, as a store does.
+type source struct {
+	extend func(context.Context) error
+	grant  *snowflake.Grant
 }
 
+func (*source) Layout() snowflake.Layout { return snowflake.TwitterLayout() }
+func (*source) Clock() func() time.Time  { return nil }
+
+// Grant grants worker 1 of datacenter 0.
+func (s *source) Grant(_ context.Context, l snowflake.Layout) (grant *snowflake.Grant, err error) {
+	s.grant, err = snowflake.NewGrant(l, 0, 1, time.Now().Add(-time.Second), time.Now().Add(time.Hour))
+	return s.grant, err
+}
+
+// end ends the window of the grant, as a lease does that has lost its worker.
+func (s *source) end() { s.grant.Revoke() }
+
 // Extend calls extend, and grants nothing.
-func (s source) Extend(ctx context.Context, _ *snowflake.Grant, _ time.Time) (*snowflake.Grant, error) {
+func (s *source) Extend(ctx context.Context, _ *snowflake.Grant, _ time.Time) (*snowflake.Grant, error) {
 	return nil, s.extend(ctx)
 }
 
-func (source) Retire(context.Context, *snowflake.Grant, time.Time) error { return nil }
+func (*source) Retire(context.Context, *snowflake.Grant, time.Time) error { return nil }
+
+// generatorWithoutWindow returns a generator whose window has ended, and which calls extend for
+// another.
+func generatorWithoutWindow(t *testing.T, extend func(context.Context) error) *snowflake.Generator {
+	t.Helper()
+	src := &source{extend: extend}
+	gen := generator(t, src)
+	src.end()
+	return gen
+}
 
 // If the generator issues no ID, the client learns the reason in a sentence, but not the
 // text of the store's error, here secret-host, because it may contain hosts, users and
@@ -247,8 +261,7 @@ func TestWhatTheGeneratorRefuses(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			gen := generator(t, source{test.extend})
-			time.Sleep(sourceWindow)
+			gen := generatorWithoutWindow(t, test.extend)
 			w := get(open(t, gen, func(c *service.Config) { c.Timeout = 100 * time.Millisecond }), "/v1/ids")
 			expect(t, w, http.StatusServiceUnavailable, test.want)
 			if got := w.Header().Get("Retry-After"); got != test.retry {
@@ -273,8 +286,7 @@ func TestClosed(t *testing.T) {
 func TestClientHasGone(t *testing.T) {
 	t.Parallel()
 	hang := func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
-	gen := generator(t, source{hang})
-	time.Sleep(sourceWindow)
+	gen := generatorWithoutWindow(t, hang)
 	ctx, cancel := context.WithCancel(t.Context())
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/ids", nil)
 	w := httptest.NewRecorder()
@@ -364,7 +376,7 @@ func TestHealthOfTheGenerator(t *testing.T) {
 	t.Parallel()
 	var offset atomic.Int64 // of the generator's clock, in nanoseconds
 	clock := func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
-	gen, err := snowflake.New(snowflake.Static(0, 30), snowflake.WithClock(clock), snowflake.OnClockBackwards(snowflake.Fail()))
+	gen, err := snowflake.New(freeWorker(), snowflake.WithClock(clock), snowflake.OnClockBackwards(snowflake.Fail()))
 	if err != nil {
 		t.Fatal(err)
 	}
