@@ -20,10 +20,10 @@ import (
 // Initialize later makes the plugin treat them as tagged. untaggedKeys changes no model.
 //
 // It returns an error for each model whose key cannot hold IDs, or that GORM has parsed
-// before the plugin, for example in a statement. GORM parses a model once, and stores its
-// naming strategy in the result. untaggedKeys parses with a strategy of its own,
-// [model.Namer]. By this, [model.UntaggedKey] recognises a model that was parsed before with
-// another strategy.
+// before the plugin, for example in a statement. GORM parses a model once, and stores the
+// naming strategy of that time in the result. untaggedKeys parses with a strategy of its own,
+// [model.Namer]. If the result has another strategy, the model was parsed before, and
+// [model.UntaggedKey] returns the error.
 func untaggedKeys(db *gorm.DB, models []any) (keys []*schema.Field, err error) {
 	config := *db.Config // a copy, because only these parses use the Namer
 	config.NamingStrategy = model.Namer{Namer: db.NamingStrategy}

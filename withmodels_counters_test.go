@@ -206,8 +206,9 @@ type oddlyNamed struct{ ID uint }
 
 func (oddlyNamed) TableName() string { return "50% of 'em" }
 
-// TestOpenParksOddlyNamed checks that the statements park the counter of a table with any
-// name, empty or not. SQLite has no counter to update before the first key.
+// TestOpenParksOddlyNamed checks that the statements park the counter of a table whose name
+// has quotes and blanks. It parks an empty table too, because a table of SQLite has no row in
+// sqlite_sequence before its first key, so that a statement must insert this row.
 func TestOpenParksOddlyNamed(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.SQLite, testdb.MySQL, testdb.MariaDB}, func(t *testing.T, db *gorm.DB) {
@@ -259,8 +260,9 @@ func TestWithModelsNewTables(t *testing.T) {
 }
 
 // TestOpenWarnsOfCounters checks that Open only logs a warning with WithUnparkedCounters.
-// On SQLite it also checks that rows are overwritten, of which the warning informs.
-// Otherwise the tests in which no row is overwritten would show nothing.
+// On SQLite it also checks that rows of the other program are then overwritten, as the
+// warning says. If overwritten found no such row here, the tests that want none would
+// prove nothing.
 func TestOpenWarnsOfCounters(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.SQLite, testdb.MySQL, testdb.MariaDB}, func(t *testing.T, db *gorm.DB) {
@@ -537,8 +539,9 @@ func TestCheckParkedTaggedTable(t *testing.T) {
 	}
 }
 
-// TestCheckCounters checks that Check also reports the counters of tagged integers, and
-// every sequence that rejects keys. PostgreSQL's sequences do not follow the largest key.
+// TestCheckCounters checks that Check also reports the counters of tagged integers. It does
+// not report that a sequence of PostgreSQL follows the largest key, because sequences do not.
+// It reports a column GENERATED ALWAYS, into which PostgreSQL inserts no key of the plugin.
 func TestCheckCounters(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -108,7 +108,8 @@ type (
 )
 
 // TestWithModelsUsedBefore checks that a model that GORM has already parsed is an error,
-// because another goroutine may use it, or it may have rows with keys of the database.
+// because another goroutine may use the model, or its table may have rows whose keys the
+// database has assigned.
 func TestWithModelsUsedBefore(t *testing.T) {
 	t.Parallel()
 	for name, use := range map[string]any{"itself": &plainThing{}, "by a relation": &plainOwner{}} {

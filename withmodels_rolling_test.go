@@ -122,8 +122,8 @@ func TestRollingDeploy(t *testing.T) {
 }
 
 // TestRollingDeployUnparked checks that rows are overwritten, or inserts conflict, if the
-// counter is not parked, and that the account finds these. Otherwise TestRollingDeploy
-// would show nothing.
+// counter is not parked, and that an account records this. Otherwise TestRollingDeploy,
+// which checks an account too, would prove nothing.
 func TestRollingDeployUnparked(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)

@@ -22,8 +22,8 @@ type metrics map[string]float64
 // peer. measure is called once for each run of -count, by the first peer.
 //
 // Plain benchmarks have three problems. They run one peer for a second and then the next
-// peer, so that the machine's load differs between peers. At its full rate every
-// generator of 12 bits waits for the clock and results in 244 ns. And they report means,
+// peer, so that the machine's load differs between peers. They run at the full rate, at
+// which every generator of 12 bits waits for the clock and takes 244 ns. They report means,
 // to which every interruption adds. Therefore measure alternates between the peers in
 // windows that are far shorter than changes of the machine's load.
 func compare(b *testing.B, names []string, measure func(b *testing.B) results) {

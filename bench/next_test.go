@@ -114,8 +114,8 @@ func together(b *testing.B, c peers.Contender) (ns float64, ok bool) {
 	threads.Wait()
 	must(b, errors.Join(laps[0].err, laps[1].err))
 	skew := laps[1].begin.Sub(laps[0].begin)
-	// took is the time from the earlier begin to the later end. All three are relative to
-	// the begin of the first thread.
+	// took is the time from the earlier begin to the later end. Both ends and the skew are
+	// relative to the begin of the first thread.
 	took := max(laps[0].end.Sub(laps[0].begin), laps[1].end.Sub(laps[0].begin)) - min(0, skew)
 	return float64(took) / (2 * ids), skew.Abs() < maxSkew
 }

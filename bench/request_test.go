@@ -14,16 +14,16 @@ import (
 
 // BenchmarkRequest measures one ID per request. Between single calls of Next the program
 // works for some time. Before a cold call, other code and data fill the caches in this
-// time, as in a server. Before a warm call, the program only spins. With a millisecond or more between
-// the calls, each ID is the first of its tick. Two of the peers are the lower limit. They
-// read one clock, and both clocks.
+// time, as in a server. Before a warm call, the program only spins. With a millisecond or
+// more between the calls, each ID is the first of its tick. The peers time.Since and
+// time.Now only read one clock, or both clocks, so they are the lower limit.
 func BenchmarkRequest(b *testing.B) {
 	all := contenders(b, peers.Contender{Name: "time.Since", Loop: readClock},
 		peers.Contender{Name: "time.Now", Loop: func(int) error { busy.sink += time.Now().Nanosecond(); return nil }})
 	watch := stopwatch.New()
 	for _, caches := range []struct {
 		name string
-		ids  int // number of IDs that the contender makes before this time
+		ids  int // number of IDs that the contender makes before the program works
 		work func() error
 	}{{"cold", 0, busy.work}, {"warm", 5, func() error { return nil }}} {
 		for _, every := range []struct {

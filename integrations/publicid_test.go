@@ -30,7 +30,8 @@ type sale struct {
 	Items    []saleItem    `json:"items"`
 }
 
-// BeforeCreate does not use public IDs.
+// BeforeCreate removes the blanks around the customer. It shows that a hook of the model works
+// without knowing of public IDs.
 func (s *sale) BeforeCreate(*gorm.DB) error {
 	s.Customer = strings.TrimSpace(s.Customer)
 	return nil
@@ -200,8 +201,8 @@ func TestGinPublicIDs(t *testing.T) {
 	}
 }
 
-// TestGinFormSetsNoKey checks that a client cannot set a key by a form or query either,
-// because gin fills untagged fields by their names.
+// TestGinFormSetsNoKey checks that a client cannot set a key by a form or query either. gin
+// fills a field without a form tag by its name, so the keys need the tag form:"-".
 func TestGinFormSetsNoKey(t *testing.T) {
 	t.Parallel()
 	fields := url.Values{"ID": {"7"}, "SaleID": {"9"}, "CreatedAt": {"2020-01-01T00:00:00Z"}, "sale": {"sal_x"}}

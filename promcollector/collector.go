@@ -230,14 +230,14 @@ func secondsSince(t time.Time) float64 {
 // registered.
 type Option interface{ apply(prometheus.Labels) error }
 
-// optionFunc is an [Option] that is a function. It adds to the labels of all metrics.
+// optionFunc is an [Option] that is a function. It adds labels to those of all metrics.
 type optionFunc func(prometheus.Labels) error
 
 func (f optionFunc) apply(labels prometheus.Labels) error { return f(labels) }
 
 // WithLabels adds labels to every metric, for example to distinguish the generators of a
-// process. The collector cannot be registered with a name that Prometheus does not allow,
-// or with the names datacenter and worker, which gormflake_worker_info uses. The default
+// process. The collector cannot be registered if the name of a label is one that Prometheus
+// does not allow, or is datacenter or worker, which gormflake_worker_info uses. The default
 // is no labels.
 func WithLabels(labels prometheus.Labels) Option {
 	return optionFunc(func(all prometheus.Labels) error {

@@ -71,9 +71,9 @@ type optionFunc func(*Codec) error
 
 func (f optionFunc) apply(c *Codec) error { return f(c) }
 
-// WithRetired adds secrets with which texts are read, but not written. These are the secrets
-// that were used before. While the secret is changed, it is also the next secret; see the
-// package comment. The default is no other secrets.
+// WithRetired adds secrets with which texts are read, but not written. Pass the secrets that
+// were used before. Before the secret changes, also pass the next secret; see the package
+// comment. The default is no other secrets.
 func WithRetired(secrets ...[]byte) Option {
 	return optionFunc(func(c *Codec) error {
 		for _, secret := range secrets {

@@ -87,7 +87,7 @@ func TestFormatAsDocumented(t *testing.T) {
 		digits = "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"
 		text   = "ord_"
 	)
-	block := []byte{0, 0, 0, 0, 0, 0, 0, 42, 0xc2, 0xc3, 0xdd, 0x51, 0x27, 0x67, 0x91, 0xf8} // sha256sum of publicid:ord
+	block := []byte{0, 0, 0, 0, 0, 0, 0, 42, 0xc2, 0xc3, 0xdd, 0x51, 0x27, 0x67, 0x91, 0xf8} // 42, and the SHA-256 of publicid:ord
 	c, err := aes.NewCipher(secret(7))
 	if err != nil {
 		t.Fatal(err)

@@ -77,8 +77,8 @@ func roundTrip(t *testing.T, f *serial.Format, code string, id types.ID) string 
 	return text
 }
 
-// TestSampled checks, for every layout and code, that the text yields the ID again and
-// sorts like the ID.
+// TestSampled checks, for random layouts, codes and IDs, that Parse returns the ID of a
+// serial number again, and that serial numbers sort like their IDs.
 func TestSampled(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -130,9 +130,9 @@ func TestLeapSeconds(t *testing.T) {
 	}
 }
 
-// TestDaylightSaving checks that, on days when clocks are set, every quarter of an hour
-// has a different text, in order and in UTC, whatever time zone the epoch and the process
-// use.
+// TestDaylightSaving checks that each quarter of an hour of a year has a text of its own, in
+// order and in UTC, although clocks are set twice in this year. This must not depend on the
+// time zones of the epoch and of the process.
 func TestDaylightSaving(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"America/New_York", "Europe/Berlin", "Australia/Lord_Howe"} {

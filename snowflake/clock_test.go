@@ -252,8 +252,9 @@ func TestStepBackBehindLastID(t *testing.T) {
 	})
 }
 
-// A step back is over in the tick after the last ID's, or one tick later if that ID was
-// the last of its tick. Wait waits until then and no longer.
+// A step back is over when the wall clock reaches the tick after the tick of the last ID, or
+// one tick later if that ID took the last slot of its tick. Under the policy Wait, calls wait
+// until then and no longer.
 func TestWhenAStepBackIsOver(t *testing.T) {
 	t.Parallel()
 	const tick = time.Millisecond
@@ -416,8 +417,8 @@ func TestReopenAfterStepBackOnMachineClock(t *testing.T) {
 	}
 }
 
-// With a lag of 10 ms a burst can use the sequence numbers of the last ten ticks, but none
-// from before the start and none in the future. Older numbers are not used.
+// With a lag of 10 ms a burst can use the sequence numbers of the last ten ticks, but no
+// number of an older tick, of a tick before the start, or of a tick in the future.
 func TestLag(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)

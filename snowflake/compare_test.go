@@ -140,8 +140,8 @@ func TestSlotThatIsNotBurntIsNotSkipped(t *testing.T) {
 }
 
 // A call that has read the time before the generator followed a step back must not
-// issue at that time, because all other calls would wait for its ID. The test delays
-// the call at each of its readings in turn.
+// issue at that time, because all other calls would then wait until the clock reaches that
+// time again. The test delays the call at each of its readings in turn.
 func TestStepBackOvertakesACall(t *testing.T) {
 	t.Parallel()
 	for held := 1; held <= 4; held++ {
@@ -186,7 +186,7 @@ func TestStepBackOvertakesACall(t *testing.T) {
 				if at := <-issued; noticed && at.After(s.now()) {
 					t.Errorf("issued at %v, the clock shows %v", at, s.now())
 				}
-			case <-issued: // because a call has fewer readings
+			case <-issued: // the call has fewer readings than held
 			}
 		})
 	}

@@ -52,8 +52,9 @@ func computedStarts(t *testing.T, g *snowflake.Generator, ticks int) (computed i
 	return computed
 }
 
-// Two grants of one worker, as before and after a restart, start the same ticks at
-// different numbers. With the same secret they start them at the same numbers.
+// Two generators under one worker, as before and after a restart, start the same ticks at
+// different sequence numbers, because each has a random secret of its own. With the same
+// secret they start these ticks at the same numbers.
 func TestSequenceStartIsEachGrantsOwn(t *testing.T) {
 	t.Parallel()
 	starts := func(secret uint64) (starts [20]id) {

@@ -21,10 +21,10 @@
 // A [Generator] issues IDs. [Generator.Next] returns one ID, [Generator.Fill] a block
 // of IDs, and [Generator.TryNext] returns an ID or an error at once. While the current
 // tick's sequence is used up, calls wait, without holding a lock, and at most until
-// their context ends. They fail if the wall clock has stepped back further than
+// their context ends. Calls fail if the wall clock has stepped back further than
 // [OnClockBackwards] allows, if it has jumped further ahead than [WithMaxJump] allows
-// and is not yet believed, when the source's window has ended ([ErrFenced]), and when
-// the layout has expired ([ErrExpired]).
+// and its new time is not believed yet, when the source's window has ended ([ErrFenced]),
+// and when the layout has expired ([ErrExpired]).
 //
 // The time in an ID is logical time. It starts at the wall clock, runs with the
 // monotonic clock, and follows a step of the wall clock forward within a second. It
@@ -37,8 +37,8 @@
 //
 // A slot is one sequence number of one tick, the place of one ID. A [Grant] is the right to
 // use the slots of one worker in a window of ticks. The state of a generator is one word,
-// the ID of the last slot that a call has taken. A call takes the slots that follow by a
-// compare-and-swap of the state, without a lock.
+// the ID of the last slot that a call has taken. A call takes the next slots, without a lock,
+// by a compare-and-swap of the state.
 //
 // In the common case Next takes the slot after the last, or the first slot of the current
 // tick. For this the wall clock must have been compared within the last second. In all

@@ -17,8 +17,8 @@ func WithReadings(read func() (wall time.Time, elapsed time.Duration)) Option {
 // Skew adds an error to the machine's wall clock. The generator must not be in use yet.
 func Skew(g *Generator, skew func() time.Duration) { g.clock.Skewed = skew }
 
-// Compare makes the generator trust a comparison of its clocks for the time every instead
-// of a second. The generator must not be in use yet.
+// Compare sets for how long the generator trusts a comparison of its clocks, in place of a
+// second. The generator must not be in use yet.
 func Compare(g *Generator, every time.Duration) { g.clock.Uncompared = every }
 
 // Lines returns addresses of fields that Next uses, to show that they share two cache
@@ -29,6 +29,6 @@ func Lines(g *Generator) (state, besideState, base, besideBase uintptr) {
 		uintptr(unsafe.Pointer(&g.clock)), uintptr(unsafe.Pointer(&g.clock.Start)) + unsafe.Sizeof(g.clock.Start) - 1
 }
 
-// SetSecret makes the sequence numbers at which the current grant's ticks start the
-// same in every run. The generator must not be in use yet.
+// SetSecret replaces the random secret of the generator, so that a tick starts at the same
+// sequence number in every run. The generator must not be in use yet.
 func SetSecret(g *Generator, secret uint64) { g.secret = secret }

@@ -16,12 +16,12 @@ import (
 type Generator struct {
 	// state is the ID of the last slot that was issued, or that a waiting call has
 	// reserved. A slot is one sequence number of one tick; see slot. A call takes the
-	// slots that follow by one compare-and-swap of state, so that no two calls take the
-	// same slot, and none needs a lock. In a state with the bit sealed no swap succeeds.
+	// next slots by one compare-and-swap of state. Therefore no two calls take the same
+	// slot, and no call needs a lock. While the bit sealed of state is set, no swap succeeds.
 	//
-	// The first cache line of 64 bytes holds state and the other fields that next needs
-	// for an ID and writes. The second line, which begins with the clock, holds fields
-	// that next only reads.
+	// The first cache line of 64 bytes holds state and skipped, which next writes, and the
+	// other fields of Generator that next reads. The second line begins with the clock, and
+	// holds the fields of the clock that next reads.
 	state        atomic.Uint64
 	skipped      atomic.Int64  // slots up to the state that no call has returned, because they were left out or lost, or are not due yet
 	fastEnd      atomic.Uint64 // first tick that next leaves to nextSlow: end of the grant's window, or warnAt if it is earlier

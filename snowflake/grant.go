@@ -35,11 +35,11 @@ type Grant struct {
 	sequenceBits uint8
 	nodeBits     uint8 // bits of the datacenter and the worker
 
-	// mu is held to change the fields below, and the generator's state and fastEnd with
-	// them. A source may call Extend or Revoke late, when the generator already has another
-	// grant. Under mu they check that this grant is not retired, and so never change the state
-	// of such a generator. The fields are atomic because calls that issue IDs load them without
-	// the lock.
+	// mu is held to change the fields below, and to change the generator's fastEnd and seal
+	// its state. A source may call Extend or Revoke late, when the generator already has another
+	// grant. Under mu, Extend and Revoke check that this grant is not retired, and so never
+	// change the state or fastEnd of a generator that has another grant. The fields are atomic
+	// because calls that issue IDs load them without the lock.
 	mu        sync.Mutex
 	limit     atomic.Uint64 // first slot that must not be issued
 	generator atomic.Pointer[Generator]
@@ -83,8 +83,8 @@ func (g *Grant) Datacenter() int64 { return g.datacenter }
 // Worker returns the worker ID within its datacenter.
 func (g *Grant) Worker() int64 { return g.worker }
 
-// Until returns the end of the granted window. No tick at or after it is issued. A
-// revoked grant has an empty window, which ends where it started.
+// Until returns the end of the granted window. No ID is issued in a tick at or after it.
+// A revoked grant has an empty window, which ends where it started.
 func (g *Grant) Until() time.Time {
 	return g.layout.timeOf(int64(g.limit.Load() >> g.sequenceBits))
 }
@@ -133,10 +133,11 @@ func (g *Grant) activeGenerator() *Generator {
 func (g *Grant) Revoke() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	// Each store stops other calls. A waiting call, and Fill, check revoked. A call that
-	// begins on the slow path finds no slot below the limit, and then asks the source. A
-	// call that has read the state before cannot commit once it is sealed. revoked comes
-	// first, because the error of a call that finds no slot depends on it.
+	// Each of the three changes stops calls of another kind. After revoked is set, Fill and a
+	// waiting call, which check it, start over. After the limit is lowered, a call that begins
+	// in nextSlow finds no slot, and asks the source. After the state is sealed, a call that has
+	// loaded the state before cannot commit. revoked is set first, because a call that finds no
+	// slot returns fencedError, whose text depends on revoked.
 	g.revoked.Store(true)
 	g.limit.Store(slot(g.firstTick) << g.sequenceBits) // an empty window
 	if generator := g.activeGenerator(); generator != nil {
@@ -209,8 +210,9 @@ func (g *Grant) tickBefore() time.Time { return g.layout.timeOf(g.firstTick - 1)
 //
 // The generator's state is sealed until begin stores the new state, as its last step. A
 // call that loads the new state, and the grant after it, therefore gets this grant. A call
-// that has loaded an earlier state cannot commit. That state never returns, because the
-// state only rises under one worker and otherwise contains another worker.
+// that has loaded an earlier state cannot commit, because the generator never has that state
+// again. Under the same worker the state only rises, and under another worker it contains the
+// other worker.
 func (g *Grant) begin(generator *Generator, tick uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

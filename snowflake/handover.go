@@ -59,9 +59,10 @@ func (g *Generator) skipStartTick(grant *Grant) {
 // processStart is the start time of this process.
 var processStart = time.Now()
 
-// tickAfterStart returns the first tick that a previous process under the same fixed
-// worker cannot have used, or zero if the tick in which this process was started is
-// over.
+// tickAfterStart returns the tick after the one in which this process was started, if that
+// tick is not over yet. It is the first tick that a previous process under the same fixed
+// worker cannot have used. If the tick of the start is over, tickAfterStart returns zero,
+// because the generator can then begin in the current tick.
 func (l Layout) tickAfterStart() int64 {
 	if tick := l.tickOf(processStart); tick == l.tickOf(time.Now()) {
 		return tick + 1

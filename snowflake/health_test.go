@@ -8,8 +8,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// checkHealth expects that Health returns want. The error of Next must be of the same
-// kind, unless Next waits.
+// checkHealth checks that Health returns want and issues no ID, and that Next then returns
+// an error of the same kind, or an ID if want is nil.
 func checkHealth(t *testing.T, g *snowflake.Generator, want error) {
 	t.Helper()
 	before := g.Stats().Issued

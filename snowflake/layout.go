@@ -130,7 +130,7 @@ func (l Layout) String() string {
 
 // comparable returns an equal layout that can be compared with ==. It converts the epoch to
 // UTC, because values of time.Time that are the same instant can differ, for example in the
-// time zone. It replaces a TotalBits of zero by 63, which it means.
+// time zone. It replaces a TotalBits of zero by 63, because both mean the same.
 func (l Layout) comparable() Layout {
 	l.Epoch, l.TotalBits = time.UnixMilli(l.epochMillis()).UTC(), l.totalBits()
 	return l
@@ -237,8 +237,8 @@ func (l Layout) Time(id types.ID) time.Time { return l.timeOf(id.Int64() >> l.lo
 
 // Min returns the smallest ID that can have been issued at t or later. No ID that any
 // worker issued in the tick of t is below it. For times before the epoch it returns
-// zero. For times past the layout's end it returns an ID above all of its IDs, or the
-// last ID if no int64 is larger, as under [TwitterLayout].
+// zero. For times past the layout's end it returns a number above all IDs of the layout,
+// or the last ID if no int64 is larger, as under [TwitterLayout].
 //
 //	WHERE id BETWEEN layout.Min(from) AND layout.Max(to)
 //

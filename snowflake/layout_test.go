@@ -142,8 +142,8 @@ func TestLayoutOfNothingButTime(t *testing.T) {
 	}
 }
 
-// Two layouts are equal if their IDs are, even if their fields differ: the epoch's time
-// zone, and a TotalBits of zero for 63.
+// Two layouts that give the same IDs are equal, even if their fields differ. Here the epochs
+// are in different time zones, and one TotalBits is zero, which means 63.
 func TestLayoutEqual(t *testing.T) {
 	t.Parallel()
 	l := snowflake.TwitterLayout()

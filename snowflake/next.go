@@ -29,8 +29,8 @@ func (g *Generator) TryNext() (types.ID, error) { return g.next(context.Backgrou
 // next issues an ID without a lock in the two common cases. These are the next sequence number
 // in the tick of the last ID, and the first ID of the current tick. It leaves all other cases to
 // nextSlow, for example if the sequence is used up, if the window has ended, or if the clocks
-// have to be compared. There wait decides whether the call may wait and ask the source, or
-// returns an error as TryNext does.
+// have to be compared. If wait is true, nextSlow may wait, and may ask the source for a longer
+// window. If wait is false, it returns an error instead, as TryNext does.
 //
 // The state is the last ID. next computes an ID from it and makes this ID the new state by a
 // compare-and-swap, which fails if another call has changed the state. If the generator is
@@ -39,9 +39,10 @@ func (g *Generator) TryNext() (types.ID, error) { return g.next(context.Backgrou
 //
 // next loads the state before it reads the clock. If the clock steps back in between,
 // absorbStepBack changes the state, so that the compare-and-swap fails and no ID has a time from
-// before the step. If the last ID is of the current tick, next loads the state once more after
-// it has read the clock, because another call may have changed the state in the meantime. The
-// time that next has read still serves then, because the tick is the same.
+// before the step. If the tick of the last ID may still be used, next loads the state once more
+// after it has read the clock. Another call may have changed the state in the meantime, and the
+// compare-and-swap would then fail. If the new last ID is of the same tick, that tick may still
+// be used, so next continues from the new last ID and does not read the clock again.
 //
 // A program makes an ID rarely, perhaps once in a request, so that each cache line and
 // each function on the way is a cache miss. Therefore next is one function, reads one
@@ -78,7 +79,7 @@ func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
 			if tick < lastTick || tick >= g.fastEnd.Load() {
 				break // the last ID is ahead of the clock, or the window ends
 			}
-			tick -= g.lag                                       // still after lastTick, because a tick within the lag of it is sameTick
+			tick -= g.lag                                       // still after lastTick, because sameTick is true up to lastTick+lag
 			next = last&^full + (tick-lastTick)<<(g.lowBits&63) // the first ID of the tick, with the worker of the last ID
 			next += g.startOf(next)                             // the sequence number at which the tick starts
 
@@ -129,7 +130,7 @@ func backOff() {
 func (g *Generator) Fill(ctx context.Context, dst []types.ID) error {
 	var earlier []*Grant // grants of the blocks that are written to dst already
 	for rest := dst; len(rest) > 0; {
-		r, err := g.reserve(ctx, uint64(len(rest)), true) // true, because Fill waits
+		r, err := g.reserve(ctx, uint64(len(rest)), true) // wait is true
 		if err != nil {
 			// The blocks already written are lost, and do not count as issued.
 			g.skipped.Add(int64(len(dst) - len(rest)))

@@ -51,8 +51,8 @@ func newConfig(opts []Option) (config, error) {
 	return c, err
 }
 
-// checkLogicalTime returns an error if WithLogicalTime is given together with an option that
-// has no effect under it. WithLag and OnClockBackwards have none, because logical time does not
+// checkLogicalTime returns an error if WithLogicalTime is given together with WithLag or
+// OnClockBackwards. These two options would have no effect, because logical time does not
 // follow the clock.
 func (c *config) checkLogicalTime() error {
 	var names []string
@@ -92,8 +92,9 @@ func (c *config) adopt(src WorkerSource) error {
 
 // setPolicy sets the clock policy if no option has set it. The default depends on the grant. A
 // fixed worker has no window, so only the policy limits how far IDs run ahead of the clock
-// after a step back. The window of any other grant limits that, so the default policy tolerates
-// every step back. For the same reason setPolicy rejects logical time under a fixed worker.
+// after a step back. Under any other grant the window limits how far IDs run ahead, so the
+// default policy tolerates every step back. setPolicy rejects WithLogicalTime under a fixed
+// worker, because nothing would limit how far IDs run ahead.
 func (c *config) setPolicy(g *Grant) error {
 	if c.logical && g.fixed {
 		return errors.New("snowflake: WithLogicalTime on a fixed worker: its ticks could run ahead of the clock without bound; take a lease, whose window bounds them")
@@ -125,7 +126,7 @@ func WithLayout(layout Layout) Option {
 // generator's time stands still until the clock has made up for the step. After a larger
 // tolerated step back, the generator's time runs on at the rate of the clock, and stays ahead
 // of it. With WithClock a fixed worker also issues IDs in the tick in which the process was
-// started, unlike without.
+// started, which it does not do on the machine's clock; see [Static].
 func WithClock(now func() time.Time) Option {
 	return optionFunc(func(c *config) error {
 		if now == nil {
@@ -174,9 +175,9 @@ func WithLag(lag time.Duration) Option {
 // monotonic clock must show the same difference, give or take a second and a thousandth
 // of the time that has passed. A larger difference starts the minute again. Calls
 // compare the clocks, and so does [Grant.Now]. Two calls a minute or more apart
-// suffice, and the second call believes the time. Under [WithClock], where the
-// generator uses no monotonic clock, the clock must have moved forward by a minute
-// without another step back or beyond the limit.
+// suffice, and the second call believes the time. Under [WithClock] the generator uses no
+// monotonic clock. There, after the jump, the clock must have moved forward by a minute,
+// in steps of at most limit and without a step back.
 //
 // A lease follows the same clock with the same limit; see [Grant.Now].
 func WithMaxJump(limit time.Duration) Option {

@@ -28,10 +28,10 @@ type reservation struct {
 // the tick of the last slot has begun.
 func (r *reservation) isDue() bool { return r.count > 0 && r.dueTick <= r.nowTick }
 
-// reserve takes up to n slots, or fewer if the window ends, and then waits, without
-// holding a lock, until the tick of the last slot begins. If wait is false, it returns an
-// error instead of waiting. If the wait is canceled, the slots are lost and never reissued.
-// If the grant is revoked during the wait, they are lost too, and reserve starts over. It
+// reserve takes n slots, or fewer if the window ends before the last of them. It then waits,
+// without holding a lock, until the tick of the last slot begins. If wait is false, it returns
+// an error instead of waiting. If ctx ends during the wait, the slots are lost and never issued.
+// If the grant is revoked during the wait, the slots are lost too, and reserve starts over. It
 // also starts over if another call has taken the slots first.
 func (g *Generator) reserve(ctx context.Context, n uint64, wait bool) (reservation, error) {
 	for { // until the slots are taken and due, or an error
@@ -61,9 +61,9 @@ func (g *Generator) reserve(ctx context.Context, n uint64, wait bool) (reservati
 // ErrClosed.
 func (g *Generator) nextReservation(n uint64) (reservation, error) {
 	// The state is loaded before the clock and before the grant, because commit fails if
-	// the state changes after this line. So it fails if this call then uses a time from
-	// before a step back, because absorbStepBack changes the state, and if the grant is
-	// replaced, because Grant.begin does.
+	// the state changes after this line. absorbStepBack changes the state when the clock has
+	// stepped back, and Grant.begin changes it when the grant is replaced. So this call cannot
+	// commit with a time from before the step, or under the old grant.
 	state := g.state.Load()
 	r := reservation{grant: g.grant.Load()}
 	r.last = r.grant.slotOf(state)
@@ -90,9 +90,10 @@ func (g *Generator) nextReservation(n uint64) (reservation, error) {
 	return r, nil
 }
 
-// firstFree returns the first slot of a block of n slots. That is the slot after the last slot.
-// If the grant has issued no slot yet, or the slot after the last is in an older tick than
-// WithLag allows, it is a slot in a new tick, at the sequence number that startOf chooses.
+// firstFree returns the first slot of a block of n slots. In general this is the slot after the
+// last slot. But if the grant has issued no slot yet, or if the slot after the last slot is in
+// an older tick than WithLag allows, firstFree begins a new tick, at the sequence number that
+// startOf chooses.
 func (g *Generator) firstFree(r reservation, n uint64) slot {
 	following := r.last + 1
 	// oldest is the first slot of the oldest tick that WithLag allows, and not below tick zero.
@@ -129,11 +130,12 @@ func (g *Generator) startOf(id uint64) uint64 {
 	return (x ^ x>>33) & (1<<(g.startBits&63) - 1)
 }
 
-// waitOrFail handles a reservation that cannot be committed and used at once. It waits until
-// the reason is over, for example until a step back is over or the source has extended the
-// window. The caller then makes a new reservation. If the slots are in the window and only not
-// due yet, it returns nil at once, because the caller first commits them and then waits. If wait
-// is false, it returns an error instead of waiting, and does not ask the source.
+// waitOrFail handles a reservation that cannot be committed and used at once. If the reservation
+// has no slots, waitOrFail waits until the caller can make a new reservation, for example until a
+// step back is over or the source has extended the window. If the reservation has slots that are
+// not due yet, waitOrFail returns nil at once, because the caller first commits the slots and
+// then waits for them. If wait is false, it returns an error instead of waiting, and does not
+// ask the source.
 func (g *Generator) waitOrFail(ctx context.Context, r reservation, wait bool) error {
 	switch {
 	case r.grant.retired.Load(): // another call is just replacing the grant
@@ -170,10 +172,11 @@ func (g *Generator) checkDeadline(ctx context.Context, dueTick uint64) error {
 // commit takes the slots of the reservation by moving the state to its last slot, and
 // reports whether it has. It fails if the state has changed since it was loaded.
 //
-// Stats computes the number of issued IDs as the state minus the skipped slots. Therefore commit
-// counts as skipped the slots that the reservation leaves out, and its own slots if they are not
-// due yet, which waitUntilDue later takes back. It does so before it moves the state, because
-// the number must never be too high.
+// Stats computes the number of issued IDs as the last slot minus the skipped slots. Therefore
+// commit counts as skipped the slots between r.last and r.first. If the slots of the reservation
+// are not due yet, commit counts them as skipped too, and waitUntilDue subtracts them again once
+// they are due. commit counts before it moves the state, because the number of issued IDs must
+// never be too high.
 func (g *Generator) commit(r reservation) bool {
 	uncounted := int64(r.first - r.last - 1) // the slots between last and first
 	if r.dueTick > r.nowTick {

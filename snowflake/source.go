@@ -47,8 +47,8 @@ type WorkerSource interface {
 	Extend(ctx context.Context, held *Grant, need time.Time) (*Grant, error)
 
 	// Retire is called once for every grant, when no more IDs will be issued under it.
-	// The last tick that may have been issued starts at last, even if the grant was
-	// revoked. If no ID was issued, last is the tick before the tick in which the
+	// last is the start of the last tick in which an ID may have been issued, even if the
+	// grant was revoked. If no ID was issued, last is the tick before the tick in which the
 	// generator began, or for a rejected grant the tick before its window. A grant that
 	// was rejected because it was used before is not retired again.
 	Retire(ctx context.Context, held *Grant, last time.Time) error

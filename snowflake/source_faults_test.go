@@ -57,8 +57,8 @@ func (f *faultySource) retirements() []retirement {
 	return f.retired
 }
 
-// grantingSource returns a source that grants worker 0 from an hour before now until window
-// after it.
+// grantingSource returns a source that grants worker 0 from an hour before now. The grant
+// ends when the duration window has passed after now.
 func grantingSource(now time.Time, window time.Duration) *faultySource {
 	return &faultySource{
 		grant: func(l snowflake.Layout) (*snowflake.Grant, error) {

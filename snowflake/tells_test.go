@@ -54,7 +54,7 @@ func TestIDsTellFakeTime(t *testing.T) {
 		l := wideLayout()
 		l.Epoch = time.Now().Add(-time.Duration(unique.Add(1)) * time.Millisecond)
 		g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l))
-		for calls := 100_000; calls > 1; calls /= 2 { // at first some milliseconds for the processor
+		for calls := 100_000; calls > 1; calls /= 2 { // 100,000 calls take milliseconds of real time, and no fake time
 			for range calls {
 				id, err := g.Next(ctx)
 				if err != nil {

@@ -28,7 +28,7 @@ func openSkewed(t *testing.T, src snowflake.WorkerSource, opts ...snowflake.Opti
 // comparison.
 const uncompared = 11 * time.Millisecond
 
-// step steps the wall clock, and waits until the next call notices.
+// step steps the wall clock, and waits so long that the next call compares the clocks.
 func step(skew *atomic.Int64, d time.Duration) {
 	skew.Add(int64(d))
 	time.Sleep(uncompared)
@@ -72,7 +72,7 @@ func TestStepIsFollowedWithinASecond(t *testing.T) {
 			snowflake.Skew(g, func() time.Duration { return time.Duration(skew.Load()) })
 			block := make([]id, 1)
 			for range 2 {
-				for range 50 { // the comparison is trusted in different ways
+				for range 50 { // Fill trusts a comparison by Clock.Trust, and Next by Clock.Reconfirm
 					must(t, g.Fill(ctx, block))
 					_, err := g.Next(ctx)
 					must(t, err)
@@ -303,7 +303,7 @@ func TestStepBackOvertakesTheFirstOfATick(t *testing.T) {
 		t.Fatal(err)
 	}
 	skew.Store(int64(time.Hour))
-	for range 1000 { // follows the clock more and more closely, and issues no ID
+	for range 1000 { // each comparison brings logical time closer to the clock; no ID is issued
 		if _, err := src.grant.Now(); err != nil {
 			t.Fatal(err)
 		}
@@ -466,7 +466,7 @@ func TestNextAfterAFullTick(t *testing.T) {
 	c, block := newChecker(t), make([]id, 16)
 	for range 100 {
 		time.Sleep(time.Millisecond)
-		for _, half := range [][]id{block[:8], block[8:]} { // after one block the tick has no open slot
+		for _, half := range [][]id{block[:8], block[8:]} { // two calls use up a tick
 			if err := g.Fill(ctx, half); err != nil {
 				t.Fatal(err)
 			}
@@ -581,7 +581,7 @@ func TestOneComparisonInAFullTick(t *testing.T) {
 			return 0
 		})
 		for range 3 {
-			for range 2 { // the second call of a tick opens it
+			for range 2 { // two calls use up a tick
 				if err := g.Fill(ctx, make([]id, 1<<l.SequenceBits/2)); err != nil {
 					t.Fatal(err)
 				}
@@ -600,9 +600,9 @@ func TestOneComparisonInAFullTick(t *testing.T) {
 	})
 }
 
-// If the clock steps forward while a call waits for its tick, the call gets the IDs
-// that it has reserved. It does not open that tick, so that the next ID has the new
-// time.
+// If the clock steps forward while a call waits for the tick of its slots, the call gets
+// the IDs that it has reserved, which show the time before the step. The next ID shows the
+// new time.
 func TestStepForwardDuringAWait(t *testing.T) {
 	t.Parallel()
 	l := wideLayout()

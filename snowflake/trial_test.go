@@ -60,8 +60,10 @@ const (
 	interrupted = time.Second
 )
 
-// between returns the lowest and the highest skew between two moments, and in the time
-// before in which a step may have been unnoticed.
+// between returns the lowest and the highest skew by which the generator may have issued
+// during a call that began at from and ended at to. These are the skews during the call, and
+// in the time unnoticed before the call, because the generator may not have noticed yet that
+// such a skew had ended.
 func (c *steppedClock) between(from, to moment, unnoticed time.Duration) (lowest, highest time.Duration) {
 	lowest, highest = c.steps[to.steps-1].skew, c.steps[to.steps-1].skew
 	for i := to.steps - 1; i > 0; i-- {
@@ -262,8 +264,8 @@ func appendRuns(runs []interval, ids []id) []interval {
 	return runs
 }
 
-// findDuplicates merges the intervals of all callers from the lowest up. No ID of the
-// merged intervals is above last.
+// findDuplicates goes through the intervals of all callers from the lowest up. An interval
+// that begins at or below the highest ID so far, last, contains duplicates.
 func (tr *trial) findDuplicates(runs [][]interval) {
 	all := slices.Concat(runs...)
 	slices.SortFunc(all, func(a, b interval) int { return a.first.Compare(b.first) })

@@ -236,7 +236,7 @@ func TestSourceThatExtendsNothing(t *testing.T) {
 	}
 }
 
-// lazySource returns the grant as it is when it is asked to extend it.
+// lazySource is a source whose Extend returns the grant without extending it.
 type lazySource struct{ *windows }
 
 func (lazySource) Extend(_ context.Context, held *snowflake.Grant, _ time.Time) (*snowflake.Grant, error) {
@@ -296,9 +296,9 @@ func TestReplacementStartsAboveReservations(t *testing.T) {
 	}
 }
 
-// With a lag the fast path takes slots of earlier ticks, and then goes from tick to tick on
-// its own. It must stop at the bound too. The test needs the machine's clock, because a
-// scripted clock never takes the fast path.
+// With a lag calls take slots of earlier ticks, on the fast path within a tick, and on the
+// slow path from a full tick to the next. They must stop at the bound too. The test needs the
+// machine's clock, because calls on a scripted clock never take the fast path.
 func TestLagStopsAtTheBound(t *testing.T) {
 	t.Parallel()
 	l := freshLayout()

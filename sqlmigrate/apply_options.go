@@ -59,10 +59,12 @@ type runOption struct {
 // must be a millisecond or more. The first try waits for an eighth of d, and each further try
 // for an eighth more, up to d.
 //
-// On MariaDB and MySQL, a step first makes attempts behind which no program waits, or on MySQL
-// for at most 10 ms. In each try it repeats these attempts for three seconds, or for the wait of
-// the try if that is longer. If none succeeds, the step waits as described above, but on MariaDB
-// for a second, which is the shortest timeout of that server.
+// On MariaDB and MySQL, each try begins with short attempts, which the step repeats for three
+// seconds, or for the wait of the try if that is longer. No program waits behind a short
+// attempt on MariaDB, and on MySQL a program waits for at most 10 ms. If no short attempt
+// succeeds, the step waits for the lock as described above. On MySQL the limit of this wait
+// is a second or less. On MariaDB the limit is always a second, which is the shortest timeout
+// of that server.
 func WithLockTimeout(d time.Duration) RunOption {
 	return runOption{
 		func(c *run.Config) error {

@@ -169,7 +169,7 @@ func TestTriggerIntoNarrowColumn(t *testing.T) {
 			t.Parallel()
 			db := testdb.Open(t, target)
 			migratetest.Run(t, db, auditedTables[db.Name()]...)
-			migratetest.Run(t, db, "ALTER TABLE o ADD parent int, ADD FOREIGN KEY (parent) REFERENCES o (id)") // of which no finding may speak
+			migratetest.Run(t, db, "ALTER TABLE o ADD parent int, ADD FOREIGN KEY (parent) REFERENCES o (id)") // the plan widens column parent, so no finding may be about it
 			migratetest.Run(t, db, "CREATE TABLE lg (what int, big bigint)", "INSERT INTO lg VALUES (1, 1)")
 			for _, column := range []string{"what", "big"} {
 				for _, write := range []string{"INSERT INTO lg (" + column + ") VALUES (NEW.id)", "UPDATE lg SET " + column + " = NEW.id WHERE big = 1"} {

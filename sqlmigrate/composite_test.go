@@ -72,8 +72,9 @@ func movedColumns(plan *sqlmigrate.Plan) []string {
 // because the default may be zero.
 func TestDefaultsThatAreNoCounters(t *testing.T) {
 	t.Parallel()
-	// Defaults of a column of the tenant, which a session sets. On MySQL the user's name
-	// stands for the setting.
+	// Defaults, by dialect, of a column with the tenant of a row. The default reads the
+	// tenant from a setting of the session. On MySQL the name of the user takes the place of
+	// the setting.
 	tenant := map[string]string{
 		"postgres": "coalesce(nullif(current_setting('app.t', true), ''), '7')::int",
 		"mysql":    "(char_length(user()))",
@@ -97,7 +98,7 @@ func TestDefaultsThatAreNoCounters(t *testing.T) {
 		if err := db.Raw("SELECT count(*) FROM ps WHERE store_id = 0").Scan(&zero).Error; err != nil || zero != 1 {
 			t.Errorf("rows of store 0: %d, %v, want one", zero, err)
 		}
-		// A key of a tenant and a text, of which the tenant has a default, is not moved.
+		// A key that consists of a tenant with such a default, and of a text, is not moved.
 		if tenant[db.Name()] == "" {
 			return // SQLite has no settings of a session
 		}

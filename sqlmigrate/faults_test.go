@@ -45,7 +45,8 @@ func eachFault(t *testing.T, db *gorm.DB, do func(faulty *gorm.DB) (string, erro
 			if !faults.Reached() { // do needs fewer than n statements
 				break
 			}
-			// A statement without rows cannot be unreadable, and must not fail either.
+			// Faults other than Refused do not occur in a statement that returns no row. Then
+			// Injected returns false, and do must not fail.
 			if err != nil && !faults.Injected() {
 				t.Errorf("statement %d is not %s: %v", n, fault, err)
 			}
@@ -196,7 +197,7 @@ func TestApplyFails(t *testing.T) {
 
 // applyFails makes statement n of Apply fail, applies the plan again, and then does the
 // same with Revert. Afterwards a new plan must have the same phases as the first. It
-// reports whether Apply or Revert had so many statements.
+// reports whether Apply or Revert ran at least n statements.
 func applyFails(t *testing.T, target testdb.Target, n int) (reached bool) {
 	t.Helper()
 	db := testdb.Open(t, target)

@@ -109,8 +109,9 @@ func wantFiles(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// If WriteFiles returns an error, there are no new files. It does not mix the files of
-// two tools in a directory, because neither tool would run the files of the other.
+// If WriteFiles returns an error, there are no new files. It refuses to write files of
+// goose beside files of golang-migrate, or the reverse, because goose would read the files
+// of golang-migrate too, and golang-migrate would ignore the files of goose.
 func TestWriteFilesRefusals(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -25,8 +25,9 @@ var foreignWords = map[string]*strings.Replacer{
 	"mysql":    strings.NewReplacer("{key}", "int AUTO_INCREMENT PRIMARY KEY", "{ref}", "int", "{unsigned}", "int unsigned AUTO_INCREMENT PRIMARY KEY", "{unsignedref}", "int unsigned"),
 }
 
-// foreignKeys are the references of the schemas that have no constraint. Each is a column
-// and the key to which it refers. The other schemas have constraints for all references.
+// foreignKeys are, by schema, the references for which the database has no constraint. Each
+// is a column and the key to which it refers. A schema that is not in the map has
+// constraints for all its references.
 var foreignKeys = map[string][][2]string{
 	"blog": {
 		{"posts.post_author", "users.id"},
@@ -143,7 +144,7 @@ func moveThereAndBack(t *testing.T, db *gorm.DB, script foreignScript, reference
 	}
 	key := snowflake.TwitterLayout().Max(time.Now()).Int64()
 	keys := strings.NewReplacer("{a}", fmt.Sprint(key), "{b}", fmt.Sprint(key-1))
-	err = db.Connection(func(session *gorm.DB) error { // one, because SET changes a session
+	err = db.Connection(func(session *gorm.DB) error { // a single session, because a SET holds for its session only
 		for _, statement := range script.after {
 			statement = keys.Replace(statement)
 			if !strings.HasPrefix(statement, "SELECT") {

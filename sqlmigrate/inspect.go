@@ -21,10 +21,10 @@ const (
 	// machine's clock before the keys that it issues are blockers.
 	clockDifference = time.Minute
 
-	// earlyEpoch is the time after a layout's epoch whose IDs are as small as the keys that
-	// a counter of the database assigns. Only a key above these IDs is taken for an ID. The
-	// IDs of the second day after the epoch are above 10^11 in every layout of this module,
-	// and no counter reaches that number.
+	// earlyEpoch is the time after a layout's epoch in which IDs can be as small as the keys
+	// that a counter of the database assigns. A key as small as these IDs is taken for a key
+	// of a counter, and only a larger key for an ID. The IDs of the second day after the epoch
+	// are above 10^11 in every layout of this module, and no counter reaches that number.
 	earlyEpoch = 24 * time.Hour
 )
 
@@ -117,8 +117,8 @@ func TryKeys(ctx context.Context, db *gorm.DB, targets []any, opts ...Option) (r
 			return engine.Findings{}, err
 		}
 		findings, err := e.Try(ctx, conn, c.trial(found))
-		// The blockers of a plan for the tables that were tried do not matter here. For a
-		// table that find left out, they are the reason why it was not tried.
+		// A blocker of a plan does not matter here if its table was tried. If find left its
+		// table out of found.Tables, the blocker is the reason why the table was not tried.
 		for _, b := range found.Blockers {
 			if !slices.ContainsFunc(found.Tables, func(t Table) bool { return t.TableName() == b.Table }) {
 				findings.Blockers = append(findings.Blockers, b)
@@ -214,8 +214,8 @@ func smallestIssued(layout snowflake.Layout, now time.Time) int64 {
 
 // trial returns the description of a trial, for [engine.Engine.Try]. The trial inserts a key
 // that would be issued now, and the layout's last key, into copies of the tables with their
-// present types. Every table accepts key 1. If a row is rejected even with key 1, the cause
-// is not the key.
+// present types. Key 1 fits into every column. If a row is rejected even with key 1, the
+// cause is not the size of the key.
 func (c *config) trial(found *engine.Result) engine.Trial {
 	return engine.Trial{Tables: found.Tables, Parked: c.park, Small: 1, Today: c.layout.Max(time.Now()), Last: c.layout.Max(c.layout.Expires())}
 }

@@ -32,7 +32,8 @@ func insertKey(t *testing.T, db *gorm.DB, at time.Time) {
 
 // A key that is less than a minute ahead of the clock is not a blocker, because the
 // clocks of machines differ, and the application may already assign keys before phase
-// detach. A key further ahead is one, because a generator might issue the same ID later.
+// detach. A key further ahead is a blocker, because a generator might issue the same ID
+// later.
 func TestKeysAheadOfTheClock(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -54,9 +55,9 @@ func TestKeysAheadOfTheClock(t *testing.T) {
 	})
 }
 
-// Detach cannot be reverted while there are Snowflake keys, even if they were issued
-// before the plan was made. The counter of the database would continue after the largest
-// key.
+// Detach cannot be reverted while a table has Snowflake keys, because the counter of the
+// database would continue after the largest of them. This also holds for keys that were
+// issued before the plan was made.
 func TestRevertDetachAfterSnowflakeKeys(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

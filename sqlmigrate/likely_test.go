@@ -64,11 +64,11 @@ func TestLikelyReferences(t *testing.T) {
 	})
 }
 
-// A primary key that the table does not count itself can hold the keys of another table,
-// as redirect.rd_from does in MediaWiki, and must be found. Here these are redirect, with
-// keys of page, and pointer, with keys of revision. Table counted has numbers without
-// gaps, as a counter assigns them, and country has codes. Their values are keys of page
-// by chance, so they must not be found.
+// A primary key that the database does not assign can hold the keys of another table, as
+// redirect.rd_from does in MediaWiki, and must be found. Here table redirect has keys of
+// page, and table pointer has keys of revision. Table counted has numbers without gaps, as
+// a counter assigns them, and table country has codes. The values of counted and country
+// are keys of page by chance, so their primary keys must not be found.
 func TestLikelyPrimaryKeys(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -111,8 +111,9 @@ func TestLikelyPrimaryKeys(t *testing.T) {
 }
 
 // The names of several applications are understood: the word for a key before the name of
-// the table, a prefix before the names of all tables, and a qualifier before or after. A
-// suggestion is the key that is no reference itself. A column that counts is not listed.
+// the table, a prefix before the names of all tables, and a qualifier before or after. If
+// a name fits a key that is itself a reference, such as member_stats.member_id, the key to
+// which it refers, members.id, is suggested instead. A column that counts is not listed.
 func TestLikelyNamesOfApplications(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -321,9 +322,9 @@ func TestLikelyReferencesInSchema(t *testing.T) {
 	})
 }
 
-// A column that WithReference names and that is no integer is a blocker. Its fix is a
-// statement that fits the type and works or, for a type that cannot hold these keys, to
-// leave it out.
+// A column that WithReference names and that is no integer is a blocker. The fix of the
+// blocker is a statement that makes this type wide enough, and that works. For a type that
+// cannot hold these keys, the fix is to leave the reference out.
 func TestFixFitsType(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

@@ -174,7 +174,7 @@ func errorPercent(estimate, taken time.Duration) string {
 type stepTimes struct {
 	taken map[[2]string]time.Duration
 	now   [2]string     // the step that is under way
-	since time.Duration // when the last call of see was, from the call of Apply on
+	since time.Duration // the time from the call of Apply to the last call of see
 }
 
 // see adds the time since its last call to the step that was under way.

@@ -15,7 +15,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Online plans the work of phase [Widen] of p in a form in which programs keep writing.
+// Online plans the work of phase [Widen] of p as a move during which programs can write.
 // If a move of one of its tables has begun, Online returns the stored plan of this move
 // instead. It does not change the schema. To learn how the server writes the definition
 // of a new column, it creates a temporary table in a transaction that it rolls back. db

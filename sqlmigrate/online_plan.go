@@ -14,7 +14,7 @@ import (
 //
 // From its first change on, the plan is stored in the database together with its
 // progress. After an error, a kill or the end of the context, the next call of Apply,
-// Finish or Revert resumes there.
+// Finish or Revert resumes at the stored progress.
 type OnlinePlan struct {
 	// Dialect is GORM's name of the database: postgres, or mysql for MariaDB and MySQL.
 	Dialect string

@@ -99,10 +99,10 @@ func WithRecreateViews() Option {
 // still assigns a key if a program omits it. Use it for old versions of a program during
 // a rolling deploy, or for programs whose models stay as they are, see the plugin's
 // WithModels. On MySQL, MariaDB and SQLite, the assigned keys are larger than all IDs of
-// the next ten years or more. Without the phase, they would be the next IDs of the
-// generator. Apply it before the first ID is issued. The sequences of PostgreSQL do not
-// follow the keys of programs; there, the phase lets programs write keys to columns that
-// are GENERATED ALWAYS.
+// the next ten years or more. Without the phase, the counter would follow the largest ID in
+// the table, and assign numbers that the generator issues next. Apply the phase before the
+// first ID is issued. The sequences of PostgreSQL do not follow the keys of programs;
+// there, the phase lets programs write keys to columns that are GENERATED ALWAYS.
 func WithParkedCounters() Option {
 	return optionFunc(func(c *config) error {
 		c.park = true

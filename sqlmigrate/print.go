@@ -194,7 +194,8 @@ func mergedOf(group []obstacle) obstacle {
 			reasons = engine.AppendNew(reasons, reason)
 		}
 	}
-	// An obstacle with fewer reasons than the group lacks a reason of another.
+	// The variable reasons has the reasons of all obstacles of the group. If an obstacle has
+	// fewer reasons, some of them do not hold for the object of this obstacle.
 	differ := slices.ContainsFunc(group, func(o obstacle) bool { return len(o.reasons) < len(reasons) })
 	if len(reasons) > engine.Few {
 		reasons = append(reasons[:engine.Few], "and so on")

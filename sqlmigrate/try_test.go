@@ -25,8 +25,8 @@ func TestTryKeysOfBlocked(t *testing.T) {
 	})
 }
 
-// TryKeys does not report the blockers of a plan for the tables that it has tried. Here
-// it is a key that is ahead of the clock, in the current schema and in another schema.
+// TryKeys does not report the blockers of a plan for the tables that it has tried. Here the
+// blocker is a key that is ahead of the clock, in the current schema and in another schema.
 func TestTryKeysInAnotherSchema(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

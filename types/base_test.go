@@ -72,7 +72,8 @@ func TestBaseRoundTrip(t *testing.T) {
 	}
 }
 
-// The standard library writes base 62 with lower case before upper case.
+// Package math/big writes base 62 with lower case before upper case, so the test swaps the
+// case of its text.
 func TestBase62AgreesWithMathBig(t *testing.T) {
 	t.Parallel()
 	swapCase := strings.NewReplacer(swapPairs()...)

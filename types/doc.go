@@ -4,8 +4,8 @@
 // Unlike a plain int64, an ID is written to JSON as a string. JavaScript keeps every
 // number as a float64, which has 53 bits for an integer. It reads 7529595880471527425
 // as 7529595880471527000, and the row that a browser then asks for does not exist.
-// Reading is as strict: a text, JSON value or row is an error unless it names exactly
-// one ID. And GORM adds no auto-increment to a key of type ID, as it does to an int64.
+// Reading is strict too. A text, a JSON value or a column's value that is not exactly one
+// ID is an error. GORM makes a key of type int64 auto-increment, but not a key of type ID.
 //
 // Compared with a UUID, an ID is half the size, in memory and in every index of the
 // database. It is a bigint to all tools, has 19 digits instead of 36 characters, and

@@ -47,9 +47,9 @@ func withPolicy(next http.Handler) http.Handler {
 }
 
 // passTo returns a handler that forwards requests to the server at address, a URL. It also
-// forwards their headers. In one of them the browser says whether the request is from a page of
-// another site, and both servers then reject the request. flagName is the flag that set the
-// address, for errors.
+// forwards their headers, of which Sec-Fetch-Site shows whether the request is from a page of
+// another site. Both servers reject such a request. flagName is the flag that set the address,
+// for errors.
 func passTo(flagName, address string) (http.Handler, error) {
 	target, err := url.Parse(address)
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {

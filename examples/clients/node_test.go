@@ -99,8 +99,8 @@ func TestNodeClientFindsLostDigits(t *testing.T) {
 	}
 }
 
-// TestNodeClientCannotTry checks that the client explains why it could not try. It ends with
-// status 2 then, and not with status 1 as for a lost digit.
+// TestNodeClientCannotTry checks that the client explains why it could not try. In this case
+// it ends with status 2, because status 1 means that a digit was lost.
 func TestNodeClientCannotTry(t *testing.T) {
 	t.Parallel()
 	node := testserver.Program(t, "node")

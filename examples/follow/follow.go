@@ -43,9 +43,11 @@ func (f *lastKeyFollower) poll() ([]Event, error) {
 	return events, nil
 }
 
-// overlapFollower works on every database. Each poll reads again the events whose keys are from
-// the time before the previous poll (overlap), because some of their transactions may have
-// committed since then. It drops the events that it has seen.
+// overlapFollower works on every database. Each poll reads the events whose keys were assigned
+// after the previous poll began. It also reads again the events of the time before that, for
+// example of ten minutes (overlap), because their transactions may have committed only after
+// the previous poll. It drops the events that the previous poll has read. The first poll after a
+// restart drops none, because the field seen is then empty.
 type overlapFollower struct {
 	db     *gorm.DB
 	layout snowflake.Layout
@@ -54,7 +56,7 @@ type overlapFollower struct {
 	// its transaction, plus the largest difference of two machines' clocks.
 	overlap time.Duration
 
-	since time.Time         // the begin of the previous poll; store it to continue after a restart
+	since time.Time         // when the previous poll began; store it to continue after a restart
 	seen  map[types.ID]bool // the events that the previous poll has read
 }
 
@@ -96,9 +98,9 @@ func followTransactions(db *gorm.DB) (*transactionFollower, error) {
 	return &transactionFollower{db: db, next: next}, err
 }
 
-// poll returns the events of the transactions from f.next up to, but without, the oldest that
-// still runs. A transaction that has ended, but has a larger number than that, comes in a later
-// poll.
+// poll returns the events of the transactions from f.next up to, but without, the oldest
+// transaction that still runs. The events of a transaction that has ended, but that has a larger
+// number than the oldest running transaction, come in a later poll.
 func (f *transactionFollower) poll() ([]Event, error) {
 	end, err := oldestRunning(f.db)
 	if err != nil {

@@ -28,7 +28,8 @@ func TestLateCommit(t *testing.T) {
 		followers := map[string]follower{
 			"id > last": &lastKeyFollower{db: db, last: layout.Min(begun)},
 			"overlap":   &overlapFollower{db: db, layout: layout, overlap: time.Hour, since: begun},
-			// The previous poll began after the late event got its key.
+			// Without an overlap, the second poll reads only keys that were assigned after
+			// the first poll began. The key of the late event is older.
 			"no overlap": &overlapFollower{db: db, layout: layout, since: begun},
 		}
 		commit := writeLate(t, db, "late")

@@ -126,8 +126,9 @@ func handler(db *gorm.DB) http.Handler {
 	})
 
 	// List a page of messages, the newest first. For the next page, the client sends the last
-	// key of this page as before. To read backwards in time misses no row. To read new rows in
-	// the order in which they come, see examples/follow.
+	// key of this page in the parameter before. Such a client sees every message that was
+	// committed before it read the first page. To read new messages in the order in which they
+	// come, see examples/follow.
 	mux.HandleFunc("GET /messages", func(w http.ResponseWriter, r *http.Request) {
 		query := db.WithContext(r.Context()).Order("id DESC").Limit(pageSize)
 		if text := r.FormValue("before"); text != "" {

@@ -141,9 +141,9 @@ func (d *demo) kill(p *process) error {
 	return closePool(p.db)
 }
 
-// wake asks the generator of process p for an ID after its window has ended, as a process would
-// that was paused. The generator must return ErrFenced, because another process has the worker
-// now, and may have issued the same ID.
+// wake asks the generator of process p for an ID after the window of the generator has ended, as
+// a process does that was paused. The generator must return ErrFenced, because another process
+// has the worker now, and may have issued the same ID.
 func (d *demo) wake(ctx context.Context, p *process) error {
 	id, err := p.gen.Next(ctx)
 	switch {
@@ -156,7 +156,7 @@ func (d *demo) wake(ctx context.Context, p *process) error {
 	return nil
 }
 
-// list reads the orders in the order of their keys, and prints which process wrote each. This
+// list reads the orders sorted by their keys, and prints which process wrote each order. This
 // is A, B, C, because later IDs are larger, although all have the same worker.
 func (d *demo) list(ctx context.Context, p *process) error {
 	var names []string

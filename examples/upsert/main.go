@@ -4,8 +4,7 @@
 //
 //	go run ./examples/upsert
 //
-// It uses SQLite in memory. PostgreSQL and MariaDB behave in the same way. MySQL needs the
-// function readKeys.
+// It uses SQLite in memory. PostgreSQL, MySQL and MariaDB behave in the same way.
 package main
 
 import (
@@ -137,10 +136,9 @@ func store(db *gorm.DB, products []Product) error {
 	})
 }
 
-// readKeys sets the keys of products to the keys of their rows, after store has written the
-// products. This is necessary on MySQL, which has no RETURNING. On SQLite and PostgreSQL, the
-// INSERT of store has returned the keys, so readKeys does nothing. MariaDB has returned them too,
-// but GORM calls it mysql, so readKeys reads them again.
+// readKeys reads the keys of the products from their rows, by SKU, on MySQL and MariaDB, which
+// GORM both calls mysql. The keys in the structs are correct without it. SQLite, PostgreSQL and
+// MariaDB have returned the keys, and on MySQL the plugin has read the rows after the upsert.
 func readKeys(tx *gorm.DB, products []Product) error {
 	if tx.Name() != "mysql" {
 		return nil

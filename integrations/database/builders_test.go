@@ -39,8 +39,8 @@ func TestGoqu(t *testing.T) {
 	equal(t, found[0].ID, sample)
 }
 
-// TestGormigrate checks that rows that a migration creates get keys, and that the table
-// of migrations does not.
+// TestGormigrate checks that a row that a migration creates gets a key, and that gormigrate
+// can write its own table of migrations, which has no tagged key.
 func TestGormigrate(t *testing.T) {
 	t.Parallel()
 	db := open(t, testdb.SQLite)

@@ -75,8 +75,8 @@ func closePool(pool gorm.ConnPool) error {
 }
 
 // TestLeaseWithDBResolver checks that the store of leases uses the database that gorm.Open
-// received, although the handle is for reads, writes or prepared statements. A lease in a
-// replica could be older than the lease in its source.
+// received, even if the handle is for reads, writes or prepared statements. A replica could
+// return an older record of a lease than its source has.
 func TestLeaseWithDBResolver(t *testing.T) {
 	t.Parallel()
 	for name, handle := range map[string]func(*gorm.DB) *gorm.DB{

@@ -48,8 +48,9 @@ func TestGormGen(t *testing.T) {
 	equal(t, found[0].ID, 1001)
 }
 
-// TestGormCLI checks that models.Config maps the type to a number. Otherwise it would
-// have no In, Gt and Between.
+// TestGormCLI checks that the FieldTypeMap in package models makes a field of type types.ID a
+// field.Number in the generated code. Otherwise the field would be a field.Field, which has no
+// methods Gt and Between.
 func TestGormCLI(t *testing.T) {
 	t.Parallel()
 	db := open(t, testdb.SQLite, &models.Order{})

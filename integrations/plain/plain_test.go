@@ -154,7 +154,8 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// equal checks a value, which what names in the error.
+// equal fails the test unless the values are equal. what is the name of the value, for the
+// error.
 func equal[T comparable](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if got != want {

@@ -63,8 +63,8 @@ func compareColumn(t *testing.T, db *gorm.DB, row live, field, columns string) {
 }
 
 // finds reports whether queries by the field find exactly one row, although another row
-// has the ID below it. Some queries have an IN of two values, which servers may convert
-// differently from a single value.
+// has an ID that is smaller by 1. Some queries have an IN of two values, which servers may
+// convert differently from a single value.
 func finds(t *testing.T, db *gorm.DB, row live, field string) bool {
 	t.Helper()
 	other := live{ID: 2, Public: row.Public - 1, Text: "2"}

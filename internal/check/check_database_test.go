@@ -108,6 +108,7 @@ func wantUnreadable(t *testing.T, db *gorm.DB, rewrite func(string) string, want
 	}
 }
 
+// TestCheckOfUnknownDatabase checks the error of Check for a dialect that Check cannot read.
 func TestCheckOfUnknownDatabase(t *testing.T) {
 	t.Parallel()
 	plugintest.Wants(t, gormflake.Check(plugintest.Dry(t, plugintest.NewPlugin(t)), &plugintest.Book{}), []string{"check table books: got a database of dummy: want SQLite, PostgreSQL, MySQL or MariaDB"})

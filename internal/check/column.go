@@ -28,9 +28,10 @@ func checkDeclaredAssigned(c *model.Column) error {
 }
 
 // declaredProblem returns the problem with the size or the type that the model declares
-// for the column of a key or a foreign key, or "". A string without a size gets the
-// dialect's default. A string that refers to an integer gets an integer column.
-// declaredProblem skips serial numbers, because the parser of tags has checked them.
+// for the column of a key or a foreign key, or "". A string without a size is no problem,
+// because GORM gives it the dialect's default. A string that is a foreign key to an integer
+// gets an integer column, whose number of bits declaredProblem checks. declaredProblem skips
+// serial numbers, because the parser of tags has checked them.
 func declaredProblem(dialect string, c *model.Column) string {
 	f := c.Field
 	defer model.ReadLock(f.Schema)() // GORM may set the field's type and size at the same time

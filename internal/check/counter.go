@@ -16,7 +16,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Counter is the auto-increment counter of a table that is neither removed nor parked. A
+// Counter is an auto-increment counter that is neither removed from its table nor parked. A
 // parked counter is above all IDs that the generator issues in the next ten years.
 type Counter struct {
 	Table string
@@ -24,9 +24,9 @@ type Counter struct {
 	Park  []string // the statements that park it; empty if it cannot be parked
 }
 
-// Counters returns the counters of the tables of keys that are not parked at place. keys
-// are the primary keys of models that gormflake.WithModels lists. The error joins the
-// reasons why tables cannot be read.
+// Counters returns the unparked counters in the tables of keys, with the statements that park
+// them at place. keys are the primary keys of models that gormflake.WithModels lists. The
+// error joins the reasons why tables cannot be read.
 func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) (found []Counter, err error) {
 	db = quietSession(db)
 	var errs []error

@@ -113,9 +113,9 @@ var (
 
 // sqliteColumns reads the columns, and the statement that created the table, because only
 // that statement shows AUTOINCREMENT. Only an INTEGER PRIMARY KEY can have AUTOINCREMENT.
-// SQLite also assigns such a key without it, unless the trigger of package sqliteguard
-// rejects a row without a key. The last two values that the query selects are the statement
-// and whether the table has that trigger.
+// Without AUTOINCREMENT, SQLite assigns such a key too, unless the trigger of package
+// sqliteguard rejects a row without a key. The last two values that the query selects are
+// the statement, and whether the table has that trigger.
 func sqliteColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	schema, name := splitName(name)
 	master := db.Statement.Quote(schema + "sqlite_master")

@@ -49,7 +49,7 @@ const (
 // the server.
 //
 // An error of Open never contains a part of the password, even if a character of the
-// password is not escaped. It quotes a parameter that it rejects.
+// password is not escaped. It may quote a parameter that Open or the driver rejects.
 func Open(url string) (gorm.Dialector, error) {
 	scheme, rest, found := strings.Cut(url, "://")
 	if !found || !schemeForm.MatchString(scheme) {

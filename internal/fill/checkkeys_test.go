@@ -293,8 +293,8 @@ func TestLostKeyNamesRow(t *testing.T) {
 	}
 }
 
-// TestLostKeysControl checks that rows that lost their keys are stored without the
-// plugin's check. Otherwise the tests of lost keys would show nothing.
+// TestLostKeysControl checks that, without the plugin's check, rows that lost their keys are
+// stored. Otherwise the tests of lost keys would show nothing.
 func TestLostKeysControl(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -44,9 +44,10 @@ func confirmKeys(stmt *gorm.Statement, m *model.Model) error {
 			return err
 		}
 	case byMark:
-		// A single row was inserted if one row is affected and LastInsertId is 0. The count of a
-		// list proves nothing, because an updated row counts 2 and an unchanged row 0, and a
-		// trigger, or a counter of another column, replaces the mark of an earlier row.
+		// A single row was inserted if one row is affected and LastInsertId is 0. For a list,
+		// neither number proves that all rows were inserted. An updated row counts 2 and an
+		// unchanged row 0, so together they count as much as two new rows. A trigger, or a counter
+		// of another column, replaces the mark in LastInsertId that an earlier row has set.
 		if id, ok := lastInsertID(stmt); ok && id == 0 && !isList(stmt) && stmt.DB.RowsAffected == 1 {
 			return nil
 		}
@@ -64,7 +65,8 @@ func checkSent(stmt *gorm.Statement, m *model.Model, report reportKind) error {
 	_, hasReturning := stmt.Clauses["RETURNING"]
 	changed := report != readNote(stmt).report
 	unknownKeys := changed && hasReturning && isList(stmt)
-	// keepIDs has replaced UpdateAll, so a callback has set it again. It overwrites IDs.
+	// keepIDs has replaced UpdateAll, so a callback has set UpdateAll again. GORM would then
+	// have overwritten the IDs of existing rows.
 	overwritesIDs := conflict != nil && conflict.UpdateAll && hasNonPrimary(m)
 	if unknownKeys || overwritesIDs {
 		return errors.New("a callback has changed the upsert after the plugin had prepared it, so that the keys of its rows are unknown: register the callback before the plugin")
@@ -85,9 +87,10 @@ func checkSent(stmt *gorm.Statement, m *model.Model, report reportKind) error {
 
 // isKnownParent reports whether DO NOTHING can have skipped only rows that have the keys of
 // their structs. That is so if GORM saves the rows for a relation, the plugin has filled no
-// key, and the model declares no other unique or primary column by which the database could
-// find another row. An example is an existing parent, with its key, that GORM saves again before
-// a new child.
+// key, a column of the primary key is tagged, and the model declares no unique column besides
+// the primary key. A skipped row then has the primary key of its struct, unless the table has
+// a unique index that the model does not declare. An example is an existing parent, with its
+// key, that GORM saves again before a new child.
 func isKnownParent(stmt *gorm.Statement, m *model.Model) bool {
 	noted := readNote(stmt)
 	return noted.nested && !noted.filled && len(m.Uniques(stmt.NamingStrategy)) == 0 && slices.ContainsFunc(stmt.Schema.PrimaryFields, model.IsTagged)
@@ -115,9 +118,10 @@ func lastInsertID(stmt *gorm.Statement) (id int64, ok bool) {
 // takeReportedKey sets the key of the statement's only row to MySQL's LastInsertId, if that is
 // the key of the existing row that the upsert found. It returns false if the key is unknown.
 //
-// The statement makes LastInsertId the key of an existing row, but a trigger of the table sets
-// it to 0. If the row was inserted, which affects one row, LastInsertId is 0, or the value of a
-// column that has a counter, which may be another column than the key.
+// If the upsert found an existing row, LastInsertId is the key of that row, because
+// requestReport has added the expression LAST_INSERT_ID(key). But it is 0 if the table has a
+// trigger. If the upsert inserted the row, one row is affected, and LastInsertId is 0 or the
+// value that a counter assigned, perhaps to another column than the key.
 func takeReportedKey(stmt *gorm.Statement, m *model.Model) (known bool, err error) {
 	id, ok := lastInsertID(stmt)
 	c := m.Columns[0]

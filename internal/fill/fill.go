@@ -57,10 +57,10 @@ func Create(db *gorm.DB, set *model.Set) {
 	}
 }
 
-// BeforeUpdate runs before all other callbacks of an update. It rejects rows with related
-// rows whose foreign keys cannot hold the rows' keys, for example an int32 Line.OrderID,
-// because GORM also saves related rows in updates. Association.Append and Save of an
-// existing parent do that.
+// BeforeUpdate runs before all other callbacks of an update. GORM also saves related rows in
+// updates, for example in Association.Append and in Save of an existing parent. BeforeUpdate
+// therefore returns an error if the foreign key of a related row, for example an int32
+// Line.OrderID, cannot hold the key of the row of the statement.
 func BeforeUpdate(db *gorm.DB, set *model.Set) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil {
@@ -72,8 +72,8 @@ func BeforeUpdate(db *gorm.DB, set *model.Set) {
 }
 
 // BeforeInsert runs just before the INSERT, after all hooks. It fills the serial numbers
-// of rows that got their keys from a parent after [Create]. It then rejects rows that lack
-// a key, and changes an upsert so that it reports the keys of existing rows.
+// that [Create] has left unset, because a row gets its key from a parent. It then rejects
+// rows that lack a key, and changes an upsert so that it reports the keys of existing rows.
 func BeforeInsert(db *gorm.DB, set *model.Set) {
 	stmt := db.Statement
 	// GORM builds no INSERT if another callback has written the SQL of the statement.
@@ -88,8 +88,8 @@ func BeforeInsert(db *gorm.DB, set *model.Set) {
 		reject(db, checkSkipped(stmt, m))
 		return
 	}
-	// Create has left out the serial numbers of rows that get their key from a parent, because
-	// a serial number is made from the key. GORM has saved the parents since.
+	// If a row of the statement gets its key from a parent, Create has left the serial numbers
+	// that are made from the key unset. GORM has saved the parents since.
 	if slices.ContainsFunc(m.Groups, (*model.Group).KeyIsForeign) {
 		if err := fillDest(stmt, set, m, false /* parentsToCome */); err != nil {
 			_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
@@ -123,8 +123,8 @@ func AfterInsert(db *gorm.DB, set *model.Set) {
 	}
 }
 
-// checkRelated rejects rows with related rows whose foreign keys cannot hold the rows'
-// keys, if GORM is going to save the related rows. m.Refused contains these foreign keys.
+// checkRelated returns an error if GORM is going to save a related row whose foreign key
+// cannot hold the key of the row of the statement. m.Refused contains these foreign keys.
 func checkRelated(stmt *gorm.Statement, m *model.Model) error {
 	if len(m.Refused) == 0 {
 		return nil

@@ -17,8 +17,8 @@ import (
 // findKeys reads the keys of the rows from the table after an upsert, and sets them in the
 // structs, because an existing row may have another key than its struct. It looks for a row
 // under the key of its struct. If there is none, DO NOTHING or a condition may have left the
-// row out, and findKeys clears the keys of the struct. But if the row must be found, findKeys
-// finds it by its unique columns, or returns an error.
+// row out, and findKeys clears the keys of the struct. But if [mustBeFound] returns true,
+// findKeys finds the row by its unique columns, or returns an error.
 func findKeys(stmt *gorm.Statement, m *model.Model) error {
 	entries, id := entriesOf(stmt, m.Columns), identifier(stmt, m)
 	byID, err := rowsByID(stmt, m, id, entries)
@@ -93,7 +93,9 @@ func (e entry) takeKeys(stmt *gorm.Statement, m *model.Model, found reflect.Valu
 	if e.values == nil {
 		return nil
 	}
-	for _, f := range readable(stmt.Schema, m) { // a map also gets the primary key, and the defaults that it has
+	// A map also gets an untagged primary key, and the row's values of those columns with a
+	// default of the database that the map already has.
+	for _, f := range readable(stmt.Schema, m) {
 		name := nameIn(e.values, f)
 		if _, has := e.values[name]; !model.IsTagged(f) && (has || f.PrimaryKey) {
 			e.values[name], _ = f.ValueOf(stmt.Context, found)
@@ -113,7 +115,7 @@ func (e entry) sameKey(stmt *gorm.Statement, m *model.Model, id *model.Column, c
 	if !id.Field.PrimaryKey || len(stmt.Schema.PrimaryFields) == 1 {
 		return candidates[0], nil
 	}
-	// A key column that the database has set is unknown.
+	// The value of a key column is unknown if the database has set it to the default.
 	known := slices.DeleteFunc(slices.Clone(stmt.Schema.PrimaryFields), func(f *schema.Field) bool {
 		return f.HasDefaultValue && e.value(stmt, f) == nil
 	})
@@ -223,7 +225,8 @@ type unique struct {
 // uniques returns the sets of columns by which the upsert can have found a row. These are
 // the primary key, the columns that ON CONFLICT names, and the unique indexes that the model
 // declares. It leaves out a primary key of a single column under which findKeys has looked for
-// the row before, and a key that the database may have assigned.
+// the row before, and a primary key that the database may have assigned. It also leaves out
+// the columns of ON CONFLICT if one of them is in the primary key.
 func uniques(stmt *gorm.Statement, m *model.Model) (all []unique) {
 	mayBeAssigned := func(f *schema.Field) bool {
 		isTagged := slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Field == f })

@@ -248,9 +248,9 @@ func TestExistingChildIsMoved(t *testing.T) {
 	})
 }
 
-// TestDefaultsOfParents checks that GORM reads the defaults of parents into the structs,
-// which it inserts by DO NOTHING. It would skip a struct in which a returned column is
-// set, such as the key.
+// TestDefaultsOfParents checks that the structs of parents, which GORM inserts by DO NOTHING,
+// get the defaults that the database chose. If the statement also returned the keys, GORM
+// would skip the structs, because it skips each struct in which a returned column is set.
 func TestDefaultsOfParents(t *testing.T) {
 	t.Parallel()
 	type shelf struct {

@@ -12,9 +12,10 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// fillDest fills the rows or maps that the statement creates. parentsToCome is set before
-// GORM saves the rows' parents. fillDest then sets no serial numbers of rows whose key
-// will come from a parent, because a serial number is made from the key.
+// fillDest fills the rows or maps that the statement creates. parentsToCome is true before
+// GORM saves the rows' parents. If a row will then get its key from a parent, fillDest leaves
+// the serial numbers that are made from the key unset in all rows. It sets them in a second
+// call, in which parentsToCome is false.
 func fillDest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bool) error {
 	selected := selectKeys(stmt, m.Columns)
 	if err := checkOmitted(stmt, m, selected); err != nil {
@@ -59,8 +60,8 @@ func fillRows(stmt *gorm.Statement, set *model.Set, g *model.Group, rows rowview
 		return errModified
 	}
 	noteNumbers(stmt, g, rows)
-	// If GORM saves the rows for a relation, note that some lacked keys and are therefore new.
-	// [isKnownParent] reads this note.
+	// If GORM saves the rows for a relation, note that some rows needed an ID and are therefore
+	// new. [isKnownParent] reads this note.
 	if n > 0 && readNote(stmt).nested {
 		noteForWriting(stmt).filled = true
 	}

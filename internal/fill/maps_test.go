@@ -60,9 +60,9 @@ func TestMapZeros(t *testing.T) {
 	}
 }
 
-// TestMapNamesKeyTwice checks that the plugin always uses the same name of a key that a
-// map names twice. The database rejects the row or chooses a value. It is an error if one
-// of the values is 0.
+// TestMapNamesKeyTwice checks maps that hold the key under two names, such as ID and Id. The
+// plugin always fills the same one of the two names. The create is an error if the value under
+// the other name is 0, because the database may take either value.
 func TestMapNamesKeyTwice(t *testing.T) {
 	t.Parallel()
 	for range 100 {
@@ -81,7 +81,7 @@ func TestMapNamesKeyTwice(t *testing.T) {
 }
 
 // TestMapsFillOnce checks that the generator is called once for a slice of maps, and that
-// each key gets into the map that lacks it, wherever a map that has a key stands.
+// each map without a key gets one, whichever of the three maps has a key already.
 func TestMapsFillOnce(t *testing.T) {
 	t.Parallel()
 	for _, keyed := range []int{0, 1, 2} {

@@ -16,7 +16,7 @@ type note struct {
 	nested         bool            // GORM saves the rows for a relation of other rows
 	filled         bool            // the plugin has set a key of nested rows
 	numberedKeys   []types.ID      // by row, the key from which its serial numbers were made
-	omits          bool            // the statement omits a tagged column that GORM may set from the database
+	omits          bool            // the statement omits a tagged column, as [checkOmitted] allows
 	report         reportKind      // the way to report keys for which [prepare] changed the statement
 	sentRows       rowview.Rows    // the slice as it was sent, because GORM may shorten the caller's slice
 	rememberedKeys []reflect.Value // by row, a struct with the keys that [restoreKeys] writes back

@@ -26,7 +26,7 @@ func prepare(stmt *gorm.Statement, m *model.Model) error {
 		stmt.AddClause(*conflict)
 	}
 	report := reportOf(stmt, m)
-	if report == unreported || report == byMark && isList(stmt) || isMaps(stmt) { // GORM may write other keys into the rows
+	if report == unreported || report == byMark && isList(stmt) || isMaps(stmt) { // GORM may write keys of other rows into the list
 		rememberKeys(stmt, m)
 	}
 	if report == sameKeys { // every row keeps its key, as in an INSERT without an upsert
@@ -65,8 +65,8 @@ func checkUpsert(stmt *gorm.Statement, m *model.Model) error {
 	if c == nil || !updates(*c) || !isList(stmt) {
 		return nil
 	}
-	// Without RETURNING, the plugin reads the keys from the table. On MySQL and MariaDB, it
-	// does so for maps too, and an upsert has no condition.
+	// Without RETURNING, the plugin reads the keys from the table. On MySQL and MariaDB, it also
+	// reads the keys of maps from the table, and ON DUPLICATE KEY UPDATE has no condition.
 	if !gormAddsReturning(stmt) || stmt.Name() == "mysql" {
 		return nil
 	}
@@ -105,7 +105,7 @@ func requestReport(stmt *gorm.Statement, m *model.Model, conflict clause.OnConfl
 	switch {
 	case report == byReturning:
 		returnKeys(stmt, m)
-		if !updates(conflict) { // MariaDB returns a row only if it updates it, so set the key to itself
+		if !updates(conflict) { // MariaDB returns an existing row only if it is updated, so set its key to itself
 			conflict.DoNothing = false
 			conflict.DoUpdates = clause.Set{{Column: key, Value: key}}
 		}

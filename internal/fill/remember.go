@@ -9,10 +9,10 @@ import (
 )
 
 // rememberKeys notes the keys of a list before the INSERT, so that [restoreKeys] can write
-// them back after it, because GORM may overwrite them with those of other rows. It assumes that
-// the database assigned consecutive keys to the list, and it writes the values that an INSERT
-// returns into the structs by their positions. rememberKeys does nothing for structs that GORM
-// replaces by whole returned rows.
+// them back after it. GORM may overwrite the keys with keys of other rows. It does so if it
+// assumes that the database assigned consecutive keys to the list, or if it writes the values
+// that an INSERT returns into the structs by their positions. rememberKeys does nothing for
+// structs that GORM replaces by whole returned rows.
 func rememberKeys(stmt *gorm.Statement, m *model.Model) {
 	columns := guessedColumns(stmt, m)
 	if len(columns) == 0 || !isList(stmt) || !isMaps(stmt) && returnsAll(stmt) {
@@ -58,9 +58,10 @@ func restoreKeys(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
-// guessedColumns returns the columns that GORM may set after the INSERT. These are the tagged
-// keys of maps that have a default, such as auto-increment. For structs, these are all columns
-// with a default, and the tagged columns, because the caller's RETURNING may name them.
+// guessedColumns returns the columns that GORM may set after the INSERT. For maps, these are
+// the tagged columns that have a default, such as auto-increment. For structs, these are all
+// columns whose default only the database knows, and all tagged columns, because the caller's
+// RETURNING may name them.
 func guessedColumns(stmt *gorm.Statement, m *model.Model) (columns []*model.Column) {
 	if !isMaps(stmt) {
 		for _, f := range stmt.Schema.FieldsWithDefaultDBValue {

@@ -10,10 +10,10 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// noteNumbers notes, for each row, the key from which its serial number was made. By this
-// note, [renumber] and [checkNumbers] notice a key that a hook changes later. If [Create] has
-// written the note, noteNumbers keeps it in [BeforeInsert]. A serial number is a text such as
-// PAY2022062816074010511260000.
+// noteNumbers notes, for each row, the key from which its serial number was made, which is a
+// text such as PAY2022062816074010511260000. By this note, [renumber] and [checkNumbers]
+// notice a key that a hook changes later. In [BeforeInsert], noteNumbers keeps the note that
+// [Create] has written, because hooks may have changed keys since.
 func noteNumbers(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) {
 	if g.Primary == nil || len(g.Serials) == 0 || readNote(stmt).numberedKeys != nil {
 		return

@@ -101,8 +101,8 @@ func TestUpsertBesideACounter(t *testing.T) {
 }
 
 // TestUpsertOfAListWithUntaggedKeys checks that a row of a list that the upsert skips or finds
-// does not get the untagged key of another row. GORM writes returned and guessed keys by their
-// positions.
+// does not get the untagged key of another row. GORM writes keys into the structs by their
+// positions, both keys that return and keys that it computes from LastInsertId.
 func TestUpsertOfAListWithUntaggedKeys(t *testing.T) {
 	t.Parallel()
 	type person struct {
@@ -152,8 +152,8 @@ func TestExistingRowOfTimeKey(t *testing.T) {
 	})
 }
 
-// TestExistingRowOfKeyWithDefault checks rows whose primary key has a column that the database
-// sets, as in a partitioned table. The struct gets this column too.
+// TestExistingRowOfKeyWithDefault checks that structs get the IDs of their rows if the primary
+// key also has a column that the database sets, as in a partitioned table.
 func TestExistingRowOfKeyWithDefault(t *testing.T) {
 	t.Parallel()
 	type (
@@ -181,8 +181,9 @@ func TestExistingRowOfKeyWithDefault(t *testing.T) {
 	})
 }
 
-// TestRowOfAnotherVersion checks that DO NOTHING clears the key of a row that another unique
-// column has kept out, although the table has its ID with another version.
+// TestRowOfAnotherVersion checks DO NOTHING for a row with the key (5, 2) whose slug is in the
+// row with the key (5, 1). The struct gets no key, or the key (5, 1). It must not keep its own
+// key because the table has a row with the same ID.
 func TestRowOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	type doc struct {
@@ -221,7 +222,8 @@ func TestUpsertWithRowsThatDoNotReturn(t *testing.T) {
 }
 
 // TestUpsertOfAccounts checks rows whose key has an untagged column. A map gets the whole key of
-// the row that the upsert finds, and a row that two unique indexes find in two rows is an error.
+// the row that the upsert finds. If an account has the email of one row and the phone of
+// another, its order must not get the key of the row with the other email.
 func TestUpsertOfAccounts(t *testing.T) {
 	t.Parallel()
 	type account struct {
@@ -305,8 +307,9 @@ func TestConditionalListThatReturnsKeys(t *testing.T) {
 	})
 }
 
-// TestPointersThatDoNotReturn checks that a struct whose row was skipped has not the key of no
-// row, although GORM replaces the pointers of a list by the rows that RETURNING * returns.
+// TestPointersThatDoNotReturn checks that a struct whose row DO NOTHING skips gets the key of
+// the existing row, or no key. With RETURNING *, GORM replaces the pointers of the list by
+// pointers to the returned rows, so that the list no longer has the skipped struct.
 func TestPointersThatDoNotReturn(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

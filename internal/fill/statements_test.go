@@ -64,7 +64,8 @@ func (part[B, F]) TableName() string  { return "parts" }
 func (label[B, F]) TableName() string { return "labels" }
 
 // changeKey and callbackKey are the context keys of functions that change the statement.
-// The hook runs the function of changeKey, and a callback that of its name.
+// The hook runs the function under changeKey. A callback runs the function under the
+// callbackKey with the callback's name.
 type (
 	changeKey   struct{}
 	callbackKey string // the name of the callback
@@ -214,8 +215,8 @@ func (s statement) possible(database string) bool {
 }
 
 // limit returns the number of statements that each database runs for each kind of key. It
-// is 60 unless the environment variable gives another number, which is limited to all, the
-// number of possible statements.
+// is 60 unless GORMFLAKE_TEST_STATEMENTS gives another number. all is the number of possible
+// statements, which limits the number of the variable.
 func limit(t *testing.T, all int) int {
 	text := os.Getenv("GORMFLAKE_TEST_STATEMENTS")
 	if text == "" {

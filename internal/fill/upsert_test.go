@@ -457,8 +457,8 @@ func TestReturning(t *testing.T) {
 	primary := []clause.Column{{Name: "id"}}
 	code := []clause.Column{{Name: "code"}}
 	set := clause.AssignmentColumns([]string{"code"})
-	// want is empty if the statement returns nothing, because rows have the structs' keys or,
-	// with DO NOTHING, because the count of rows tells it.
+	// want is empty if the statement returns nothing. Then the rows have the structs' keys or,
+	// with DO NOTHING, the number of affected rows shows whether a row was skipped.
 	for _, test := range []struct {
 		name     string
 		value    any
@@ -490,8 +490,9 @@ func TestReturning(t *testing.T) {
 	}
 }
 
-// TestReturningUnderAnotherName checks that a key which the caller wants returned under another
-// name is also returned under its own, because GORM writes the former into another field.
+// TestReturningUnderAnotherName checks that the plugin also returns a key under its own name if
+// the caller's RETURNING has it under an alias, as in id AS price. GORM writes the value under
+// the alias into another field, here Price.
 func TestReturningUnderAnotherName(t *testing.T) {
 	t.Parallel()
 	returning := clause.Returning{Columns: []clause.Column{{Name: "id", Alias: "price"}}}

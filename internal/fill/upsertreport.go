@@ -91,8 +91,9 @@ func target(stmt *gorm.Statement, c clause.OnConflict) []string {
 	return names
 }
 
-// covers reports whether target contains all columns. If columns are all key columns, an
-// existing row that the upsert finds by target then has the keys of its struct.
+// covers reports whether target, by which an upsert finds existing rows, contains all of
+// columns. If columns are the tagged columns of the model, each row that the upsert finds then
+// has the keys of its struct.
 func covers(target []string, columns []*model.Column) bool {
 	return !slices.ContainsFunc(columns, func(c *model.Column) bool {
 		return !slices.Contains(target, c.Field.DBName)

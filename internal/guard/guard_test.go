@@ -184,7 +184,8 @@ func TestKeyUnsetInMap(t *testing.T) {
 	})
 }
 
-// TestUnsetKeyOfChild checks that its parent is not stored if a child is rejected.
+// TestUnsetKeyOfChild checks that, if a child without a key is rejected, its parent is not
+// stored either.
 func TestUnsetKeyOfChild(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -332,8 +333,8 @@ func TestUnsetKeyThatIsNotUpdated(t *testing.T) {
 	}
 }
 
-// TestUnsetKeyInOwnStatement checks that the guard accepts a statement that a callback
-// has written, because its key is not the key of the row.
+// TestUnsetKeyInOwnStatement checks that the guard accepts a struct without a key if a
+// callback has written the SQL, because that SQL need not insert the values of the struct.
 func TestUnsetKeyInOwnStatement(t *testing.T) {
 	t.Parallel()
 	const statement = "INSERT INTO untagged_books SELECT 5, 'a'"

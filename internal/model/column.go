@@ -29,7 +29,7 @@ type Column struct {
 	genName   string    // name of the generator, "" for the default generator
 	generator Generator // nil for a column of NewColumn
 	code      string    // code of the serial numbers
-	lastID    types.ID  // the largest ID that has a serial number
+	lastID    types.ID  // the largest ID that a serial number can have
 	path      []int     // indexes of the fields that lead to Field; -index-1 for an embedded pointer
 }
 

@@ -33,7 +33,7 @@ type Group struct {
 	generator      Generator
 	table          string         // of the model
 	tableGenerator TableGenerator // generator, if it implements TableGenerator, else nil
-	lastID         types.ID       // the largest ID that has a serial number, MaxInt64 without Serials
+	lastID         types.ID       // the largest ID that a serial number can have, MaxInt64 without Serials
 
 	// parents are the fields of the belongs-to relations whose foreign key is Primary. GORM
 	// replaces the key by the parent's key when it saves such a relation. parents is empty
@@ -121,8 +121,8 @@ func (g *Group) Selected(s Selection) *Group {
 	group.Keys = slices.DeleteFunc(slices.Clone(g.Keys), s.Omits)
 	group.Serials = slices.DeleteFunc(slices.Clone(g.Serials), s.Omits)
 	group.Plain = nil // because it would write the key even if the statement omits it
-	// The row will not have a key that the statement does not write, so no serial number is
-	// made from it.
+	// If the statement omits the key, the row gets another key than the struct, or none. So no
+	// serial number is made from the key of the struct.
 	if g.Primary != nil && s.Omits(g.Primary) {
 		group.Primary = nil
 	}
@@ -174,15 +174,16 @@ func (g *Group) LacksSerial(row reflect.Value) bool {
 	return slices.ContainsFunc(g.Serials, func(c *Column) bool { return c.Unset(row) })
 }
 
-// serialFromKey reports whether the row's serial numbers are made from its primary key. They
-// are if the key has a serial number, or is unset, because [Group.Fill] then sets it before.
-// Otherwise the row needs one more ID, from which all its serial numbers are made.
+// serialFromKey reports whether the row's serial numbers are made from its primary key. That
+// is so if the key is [Group.Representable]. It is also so if the key is unset, because
+// [Group.Fill] sets the key before the serial numbers. In the other cases, for example if the
+// key is negative, the row needs one more ID, from which all its serial numbers are made.
 func (g *Group) serialFromKey(row reflect.Value) bool {
 	return g.Primary != nil && (g.Representable(g.Primary.Get(row)) || g.Primary.Unset(row))
 }
 
-// Representable reports whether id has a serial number. A key that the caller set may be
-// negative or too large for it.
+// Representable reports whether a serial number can be made from id. A key that the caller
+// set may be negative, or too large for the layout of the serial numbers.
 func (g *Group) Representable(id types.ID) bool { return id > 0 && id <= g.lastID }
 
 // Fill sets the unset keys of a row, and then its unset serial numbers. It returns the

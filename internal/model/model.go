@@ -227,8 +227,8 @@ func secondKeys(s *schema.Schema, columns []*Column) (errs []error) {
 // composite key, for example of a tenant's ID and f.
 func hasOtherKey(s *schema.Schema, f *schema.Field) bool {
 	_, prefixed := f.TagSettings["EMBEDDEDPREFIX"]
-	// GORM does not make an untagged id the primary key if another field, such as f, is
-	// tagged primaryKey. It is the model's own key nevertheless.
+	// If another field, such as f, has the setting primaryKey, GORM does not make a field ID
+	// without this setting a primary key. The field ID is the model's own key nevertheless.
 	if id := s.LookUpField("id"); prefixed && id != nil && !sameStruct(id, f) {
 		return true
 	}

@@ -81,7 +81,7 @@ func (r *Reference) copyKey(key any) (foreign reflect.Value, err error) {
 	return r.Foreign.ReflectValueOf(ctx, row), err
 }
 
-// probe is an ID that no type of less than 63 bits can hold, nor a float64.
+// probe is an ID that neither an integer of less than 63 bits nor a float64 can hold.
 const probe types.ID = 1<<62 + 1
 
 // checkConversion returns an error if GORM changes a key that it copies into the foreign

@@ -35,10 +35,10 @@ func NewPlace(l snowflake.Layout) Place {
 		end = expires
 	}
 	until := end.Add(expires.Sub(end) / 8 * 7)
-	// Another process computes another place, because end moves by a year each year. until is
-	// 7/8 of the way from end to expires, so it moves by only one year in eight years. The ten
-	// years from first to until therefore contain the counters that earlier processes have
-	// parked, and the year from until to last contains the keys that the parked counters
+	// A process that starts a year later computes an end that is a year later, but an until
+	// that is only 1/8 of a year later, because until is 7/8 of the way from end to expires. The
+	// ten years from first to until therefore contain the counters that processes of the last
+	// 80 years have parked. The year from until to last contains the keys that parked counters
 	// assign.
 	first, last := l.Max(until.AddDate(-years, 0, 0)), l.Max(until.AddDate(1, 0, 0))
 	limit := l.Max(end)

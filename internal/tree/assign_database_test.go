@@ -87,7 +87,7 @@ func TestAssignAfterUpsert(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !plugintest.CanTell(db) {
-			// The caller must read the key from the table.
+			// On MySQL, read the key from the table. The plugin has set this key too.
 			var ids []types.ID
 			if err := db.Model(&assignInvoice{}).Where("number = ?", tree.Number).Pluck("id", &ids).Error; err != nil {
 				t.Fatal(err)

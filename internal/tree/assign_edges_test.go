@@ -105,7 +105,7 @@ type (
 )
 
 // TestAssignEndsWhereKeysAlternate checks that Assign ends if two relations replace a key
-// in turn. It walks as many times as there are models.
+// in turn. It then repeats the walk as many times as there are models.
 func TestAssignEndsWhereKeysAlternate(t *testing.T) {
 	t.Parallel()
 	shared := &seal{}

@@ -168,7 +168,7 @@ func TestAssignRejectsTypeColumn(t *testing.T) {
 type tally struct {
 	id     int64
 	sets   int
-	failAt int // number of the set that fails
+	failAt int // number of the call of Scan that fails, or 0
 }
 
 func (c *tally) Scan(value any) error {
@@ -205,9 +205,9 @@ type (
 	}
 )
 
-// TestAssignWalksAgainForReplacedKeysOnly checks the number of walks. If a link may
-// replace a key, Assign walks the tree twice, and once more after each walk in which a
-// link replaced a key.
+// TestAssignWalksAgainForReplacedKeysOnly checks the number of walks that set foreign keys.
+// If a link may replace a key, there are two such walks, and one more after each walk in
+// which a link replaced a key.
 func TestAssignWalksAgainForReplacedKeysOnly(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, plugintest.NewPlugin(t))
@@ -233,7 +233,7 @@ func TestAssignWalksAgainForReplacedKeysOnly(t *testing.T) {
 }
 
 // TestAssignFailsInEachWalk checks that Assign returns the error of a foreign key that
-// cannot be set, whichever of its three walks over the tree sets it.
+// cannot be set, whichever of the three walks that set foreign keys fails.
 func TestAssignFailsInEachWalk(t *testing.T) {
 	t.Parallel()
 	for failAt := range 4 { // 0 means that no walk fails

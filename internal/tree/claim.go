@@ -62,8 +62,9 @@ func (c claim) differs(ctx context.Context, other claim) (bool, error) {
 	// the way back, such as Order.Lines, because both copy Order.ID to Line.OrderID.
 	case (c.edge.belongsTo || other.edge.belongsTo) && (!sameFrom || c.edge.belongsTo == other.edge.belongsTo):
 		return false, nil
-	// Another link will set one of the values first, so it cannot be compared yet. The parents
-	// of different models may refer to a common row, such as a tenant.
+	// Another link will set one of the two values only when Assign links the rows, so the values
+	// cannot be compared yet. They may become equal, because two parents of different models may
+	// refer to the same row, such as a tenant.
 	case c.edge != other.edge && (c.link.fromLinked || other.link.fromLinked):
 		return false, nil
 	// At least one parent has no key yet, and different parents get different keys.

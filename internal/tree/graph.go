@@ -36,9 +36,9 @@ type node struct {
 	// relation.
 	keyMayChange, ownKeyIsForeign bool
 
-	// shared is set if the walk may reach a row of the node twice, or in a cycle. The
-	// rows of other nodes are in the slice of their only owner, so the walk need not
-	// record its visits.
+	// shared is set if the walk may reach a row of the node twice, or in a cycle. A row of a
+	// node that is not shared is inside its only owner or the owner's slice, so the walk need
+	// not record that it has visited the row.
 	shared bool
 }
 

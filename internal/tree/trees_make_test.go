@@ -173,9 +173,11 @@ func (f *forest) pointer(rel *schema.Relationship, owner reflect.Value) reflect.
 	return p
 }
 
-// shared returns a row to which other rows of this step may refer as well. GORM rejects a
-// statement that updates a row twice, and inserts a row twice that is also its own
-// ancestor.
+// shared returns a row to which other rows may refer as well. It returns no row if GORM updates
+// related rows (FullSaveAssociations), because an upsert may then update a row twice, which
+// PostgreSQL rejects. It returns a row with relations only once in a step, and a new row with
+// relations only from the next step on. Otherwise the row could become its own ancestor, and
+// GORM would insert it twice.
 func (f *forest) shared(t reflect.Type) (reflect.Value, bool) {
 	found := f.shareable[t]
 	if len(found) == 0 || f.tx.FullSaveAssociations {
@@ -193,7 +195,8 @@ func (f *forest) shared(t reflect.Type) (reflect.Value, bool) {
 // isLeaf reports whether a model has no relations, so that its rows cannot be in a cycle.
 func isLeaf(s *schema.Schema) bool { return len(relationsOf(s)) == 0 }
 
-// linkBack makes the belongs-to relation of a row point to its owner.
+// linkBack makes, in half of the cases, the belongs-to relation of a row point back to its
+// owner. It skips an owner that is not a root, because such a row may move in memory.
 func (f *forest) linkBack(rel *schema.Relationship, owner, row reflect.Value) {
 	if rel.Type == schema.BelongsTo || rel.Type == schema.Many2Many || !f.chance(2) {
 		return
@@ -210,7 +213,8 @@ func (f *forest) isRoot(row reflect.Value) bool {
 	return slices.ContainsFunc(f.roots, func(root reflect.Value) bool { return addressOf(root) == addressOf(row) })
 }
 
-// owns reports whether no other relation may set the foreign key of this relation.
+// owns reports whether the foreign key of the relation must be set by this relation alone.
+// [forest.grow] then uses the relation only if no other relation sets the same foreign key.
 func owns(rel *schema.Relationship) bool { return rel.Type == schema.BelongsTo || setsKey(rel) }
 
 // setsKey reports whether a relation sets a primary key.

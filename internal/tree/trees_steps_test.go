@@ -354,14 +354,15 @@ func byCodeAll() clause.OnConflict {
 func (f *forest) replacement(old reflect.Value) reflect.Value {
 	p := reflect.New(old.Type())
 	if !plugintest.CanTell(f.db) || slices.ContainsFunc(relationsOf(f.schema(old.Type())), setsKey) {
-		f.rowsLeft = 1 // a relation would be linked to the new key, or would have the old key already
+		f.rowsLeft = 1 // no related rows, because these would need the old key, or have it in the table already
 	}
 	f.grow(p.Elem(), nil)
 	f.replace(old, p.Elem())
 	return p
 }
 
-// replace makes row the struct with which the test compares the row of old.
+// replace gives row the code of old. The test then compares the table's row with row, and only
+// its key with old.
 func (f *forest) replace(old, row reflect.Value) {
 	name := rowName(row)
 	for _, field := range f.schema(row.Type()).PrimaryFields {

@@ -106,10 +106,10 @@ func (s *store) checkServers(ctx context.Context) error {
 // checkServer reads the settings of a server, and returns an error if the server evicts keys.
 // address is the key of these settings in lastSettings.
 //
-// If the settings have changed since checkServer last read them, it also logs a warning if the
-// server evicts keys, may forget writes in a crash, or does not show its settings. At the first
-// read, a server that evicts keys is not logged, because the caller then gets the error, and the
-// store refuses to work.
+// At the first read of a server's settings, and whenever they have changed since the last read,
+// checkServer also logs warnings. It warns of a server that evicts keys, may forget writes in a
+// crash, or does not show its settings. At the first read it does not log about a server that
+// evicts keys, because the caller then gets the error, and the store refuses to work.
 func (s *store) checkServer(ctx context.Context, server redis.UniversalClient, address string) error {
 	now, err := settingsOf(ctx, server)
 	if err != nil {

@@ -107,7 +107,7 @@ func TestSettingsAreReadUntilTheyAreKnown(t *testing.T) {
 func TestChangedSettings(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name, setting, value, wantErr, wantLog string // nothing is changed if value is empty, nor logged if wantLog is
+		name, setting, value, wantErr, wantLog string // an empty value changes no setting; an empty wantLog expects no warning
 	}{
 		{"evicting", "maxmemory-policy", "allkeys-lru", evictable, "redislease: maxmemory-policy is"},
 		{"synced every second", "appendfsync", "everysec", "", mayForget + ".*appendfsync=everysec"},

@@ -120,9 +120,9 @@ func TestFailingChecksDoNotQueue(t *testing.T) {
 	}
 }
 
-// A store lets 16 claims work at once, which is less than the smallest pool that go-redis
-// makes for two processors, so that extensions still get a connection. The 17th claim waits
-// until another has left.
+// A store lets 16 claims work at once. With two processors, go-redis makes a pool of 20
+// connections by default, so that four are left for extensions of windows. The 17th claim
+// waits until another claim has left.
 func TestEnter(t *testing.T) {
 	t.Parallel()
 	const turns = 16

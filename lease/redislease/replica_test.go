@@ -112,9 +112,9 @@ func dropGuard(cmd redis.Cmder) {
 	}
 }
 
-// repeated issues IDs under leases of one worker on each of the stores, and returns how
-// many were issued twice. The replica is first, so that its primary does not know of
-// its lease.
+// repeated issues IDs under a lease of worker 0 on each of the stores, and returns how many
+// were issued twice. The store on the replica must be the first. If the primary leased the
+// worker first, it would send the record to the replica, where the worker would be held.
 func repeated(t *testing.T, stores ...lease.Store) (twice int) {
 	t.Helper()
 	var all []*snowflake.Generator

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// minPause and maxPause are the pauses between two attempts, on average. Each pause is
-	// twice as long as the pause before it, and random, so that processes that wait for
-	// the same row do not meet again.
+	// minPause is the average of the first pause between two attempts, and maxPause that of
+	// the longest. The average doubles with each pause. The length of a pause is random, so
+	// that processes that wait for the same row do not meet again.
 	minPause = time.Millisecond
 	maxPause = 50 * time.Millisecond
 
@@ -153,7 +153,7 @@ func (s *store) lateError(ctx context.Context, began time.Time, err error) error
 // causes.
 func endWithContext[T any](ctx context.Context, s *store, f func() (T, error)) (T, error) {
 	began := time.Now()
-	// graceCtx ends at the time grace after the end of ctx.
+	// graceCtx ends 100 ms (grace) after ctx.
 	graceCtx, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer giveUp(nil)
 	defer context.AfterFunc(ctx, func() {

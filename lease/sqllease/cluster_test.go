@@ -50,7 +50,8 @@ func (s ignoreCompare) CompareAndSwap(ctx context.Context, worker int, _, next l
 
 // No ID is issued twice while nodes of a Galera cluster die or are cut off. The cluster
 // has three nodes behind a proxy that does not check their health. The sessions of every
-// other member read synchronously already, because the store must work with both.
+// other member already have wsrep_sync_wait=1, with which reads wait for the cluster,
+// because the store must work in sessions with this setting and without it.
 func TestClusterGalera(t *testing.T) {
 	t.Parallel()
 	galera := testcluster.Galera(t)

@@ -34,9 +34,9 @@ func (s *store) Connect(ctx context.Context) (lease.Store, func(), error) {
 // a program has left in a state in which the store must not write, for example with an
 // open transaction.
 //
-// All connections that the pool had open may be dead, so it tries as many. After that it
-// tries up to maxMoves more, as long as the error is of kind elsewhere, which means that a
-// new connection may lead to a server that accepts the write.
+// All connections that the pool had open may be dead, so usableConn tries one connection
+// more than that. After that it tries up to maxMoves more, as long as the error is of kind
+// elsewhere, which means that a new connection may lead to a server that accepts the write.
 func (s *store) usableConn(ctx context.Context) (*sql.Conn, error) {
 	began := time.Now()
 	// left counts down from the number of open connections, each of which may be dead. At
@@ -63,11 +63,11 @@ func (s *store) usableConn(ctx context.Context) (*sql.Conn, error) {
 	}
 }
 
-// statementLimit returns the time limit for each statement that inspects a connection. The
-// pool has this number of other connections, and all of them may be dead. A dead connection
-// is discarded after its first statement. Each connection therefore gets an equal share of
-// half the time until ctx ends, but not less than minStatementTimeout or more than
-// statementTimeout. A negative number of others counts as none.
+// statementLimit returns the time limit for each statement that inspects a connection.
+// others is how many further connections the call may have to try, because all of them may
+// be dead. A dead connection costs one statement, after which it is discarded. Each
+// connection therefore gets an equal share of half the time until ctx ends, but not less
+// than minStatementTimeout or more than statementTimeout. A negative others counts as 0.
 func statementLimit(ctx context.Context, others int) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {

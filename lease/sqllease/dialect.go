@@ -63,9 +63,9 @@ type dialect struct {
 	shape func(ctx context.Context, conn *sql.Conn, table tableName) (shape, error)
 
 	// addKey returns SQL that adds the unique key. alter is SQL that gives a column its
-	// type and NOT NULL, for the fix of a Flaw. Its arguments are the table, the
-	// column, the type, and the type without a collation. It is empty if the database
-	// has no such statement.
+	// type and NOT NULL, for the fix of a Flaw. The arguments %[1]s to %[4]s of alter are
+	// the table, the column, the type, and the type without a collation. alter is empty if
+	// the database has no such statement.
 	addKey func(*dialect, tableName) string
 	alter  string
 

@@ -21,7 +21,7 @@ import (
 // dirt is a state in which a program returns a connection to its pool.
 type dirt struct {
 	name       string
-	statements []string // statements that cause it; see complete and leave for their %[n]s
+	statements []string // statements that cause it; see complete and leaveDirt for their %[n]s
 	logged     string   // the message that the store logs; may be empty
 	fails      bool     // the store returns an error, because every connection of the pool has this state
 }
@@ -108,8 +108,8 @@ func TestDirt(t *testing.T) {
 }
 
 // pgx closes a connection with an open transaction, but other drivers, and pgx before 5.9,
-// return it to the store. The store must find the transaction itself, or its write is lost
-// with it.
+// return it to the store. The store must find the transaction itself, because a write that
+// it made inside would be lost when the transaction is rolled back.
 func TestDirtUnderOtherDrivers(t *testing.T) {
 	t.Parallel()
 	for _, d := range postgresDirt {
@@ -129,9 +129,10 @@ func TestDirtUnderOtherDrivers(t *testing.T) {
 	}
 }
 
-// testDirt leaves the only connection of a pool in the state d, three times, and writes:
-// over one connection as a lease extends, directly, and after a read. open opens the pool.
-// It checks the results, the records and the store's only warning.
+// testDirt leaves the only connection of a pool in the state d three times. After the first
+// time it writes over one connection as a lease extends, after the second time directly,
+// and after the third time it reads and then writes. It checks the results, the records and
+// the store's only warning. The function open opens the pool.
 func testDirt(t *testing.T, db *gorm.DB, open func(*testing.T, *gorm.DB) *gorm.DB, d dirt) {
 	run(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY)")
 	storeDB := open(t, db)

@@ -237,10 +237,11 @@ func TestFailoverAsynchronousStandby(t *testing.T) {
 	})
 }
 
-// A primary that was frozen, replaced and thawed is a second store. A holder that
-// reaches only one of them cannot notice it. With a synchronous standby the old primary
-// acknowledges no more writes. Without it, both give out the same windows, until a
-// holder reaches the other store, does not find its record there, and logs an error.
+// A primary that was frozen, replaced and thawed is a second store beside the new primary.
+// A holder that reaches only one of the two cannot notice the other. If the standby was
+// synchronous, the old primary acknowledges no more writes. If it was asynchronous, both
+// lease the same workers for the same windows, until a holder reaches the other server,
+// does not find its record there, and logs an error.
 func TestFailoverSplitBrain(t *testing.T) {
 	t.Parallel()
 	t.Run("synchronous", func(t *testing.T) {
@@ -345,9 +346,10 @@ func (f *failover) takeOver(standby *testserver.Server) {
 	}
 }
 
-// awaitAlarm waits until the holder has logged that the store has forgotten. Its next
-// write must find that another process has taken its worker from a bound below the
-// acknowledged bound, or that its own record is back at such a bound.
+// awaitAlarm waits until the holder has logged that the store has forgotten. The holder
+// notices it at its next write. Either another process has leased the worker, at a bound
+// below the bound that the store had acknowledged to the holder, or the holder's own record
+// has such a lower bound again.
 func (f *failover) awaitAlarm(m *storetest.Member) {
 	f.t.Helper()
 	worker := m.First().Worker

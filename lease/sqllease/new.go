@@ -96,8 +96,8 @@ func poolOf(db *gorm.DB) (*sql.DB, error) {
 }
 
 // isTransaction reports whether the pool of a GORM handle is in fact a transaction, which
-// GORM puts in the pool's place after Begin. Of the two, only a transaction has the method
-// Commit.
+// GORM puts in the pool's place after Begin. A transaction has the method Commit of
+// [gorm.TxCommitter], and a pool has no such method.
 func isTransaction(pool gorm.ConnPool) bool {
 	_, ok := pool.(gorm.TxCommitter)
 	return ok

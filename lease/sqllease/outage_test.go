@@ -84,9 +84,10 @@ func TestLongOutage(t *testing.T) {
 		callBefore, lastCall = lastCall, time.Now()
 		_, err = gen.Next(t.Context())
 	}
-	// The loop uses up all IDs of a tick, so that it asks for the bound up to a
-	// millisecond before the bound comes. A busy machine delays whole calls, whose times
-	// are taken right before and after them.
+	// The loop uses up all IDs of the last tick before the bound. It then asks for an ID of
+	// the tick at the bound, up to a millisecond before this tick begins. A busy machine may
+	// delay a call. So early is measured after the call that fails, and late at the beginning
+	// of the last call that succeeds.
 	early, late := time.Until(until), callBefore.Sub(until)
 	if max(early, late) > time.Millisecond || !errors.Is(err, snowflake.ErrFenced) {
 		t.Errorf("refused %v before the bound, and served %v after it: %v", early, late, err)

@@ -16,13 +16,14 @@ const (
 )
 
 // strictMode are settings of Patroni under which a leader without a synchronous standby
-// acknowledges no write. With the first setting alone, it then acknowledges alone.
+// acknowledges no write. With the first setting alone, such a leader acknowledges writes
+// that no standby has.
 var strictMode = []string{"synchronous_mode: true", "synchronous_mode_strict: true"}
 
 // Two PostgreSQL servers run under Patroni, behind HAProxy. A synchronous standby has
 // every acknowledged write when it takes over after a fault of the leader, so that no ID
-// is issued twice. An asynchronous standby may lack some writes. If it certainly does, by
-// the fault Lost, IDs are issued twice unless leases settle for a window.
+// is issued twice. An asynchronous standby may lack some writes. After the fault Lost it
+// certainly lacks some, and then IDs are issued twice unless leases settle for a window.
 func TestPatroni(t *testing.T) {
 	t.Parallel()
 	faults := []testcluster.Fault{testcluster.SwitchedOver, testcluster.Killed, testcluster.Frozen}
@@ -69,10 +70,11 @@ func (p *patroniRun) fleet(t *testing.T, window time.Duration) *storetest.Fleet 
 // addresses returns the address of the proxy for each member.
 func (p *patroniRun) addresses() []string { return slices.Repeat(p.URLs(), patroniMembers) }
 
-// run injects a fault while members hold their workers, some with the default window,
-// and other members come and go. New members then take the workers of the latter at the
-// bounds that the new leader shows. Their clocks are behind, so that they start exactly at
-// these bounds, and repeat IDs if the new leader has forgotten a bound.
+// run injects a fault while holders keep their workers, some with the default window, and
+// other members come and go. New members then take the workers of the members that have
+// gone, at the bounds that the new leader shows. The clocks of the new members are behind,
+// so that they start exactly at these bounds, and repeat IDs if the new leader has
+// forgotten a bound.
 func (p *patroniRun) run(t *testing.T, fault testcluster.Fault) storetest.Tally {
 	t.Helper()
 	p.do(t, p.Whole)

@@ -29,8 +29,8 @@ func TestPgBouncer(t *testing.T) {
 	}
 }
 
-// conformBehind runs the suite behind PgBouncer, and then writes alternately over one
-// connection of the client and over any.
+// conformBehind runs the suite behind PgBouncer. Then it writes alternately over one
+// connection of the client, and over any connection of the client's pool.
 func conformBehind(t *testing.T, bouncer *testserver.Server, mode string) {
 	t.Helper()
 	leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {

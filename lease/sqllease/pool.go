@@ -16,8 +16,8 @@ const (
 
 	// maxPlaces is the largest number of places that one call takes in the pool's queue for
 	// a connection. queueSteps divides the time of a call into steps, after each of which
-	// the call doubles its places. It reaches maxPlaces after seven steps, a ninth of its
-	// time.
+	// the call doubles its places. The call has maxPlaces after seven steps, which are a
+	// ninth of its time.
 	maxPlaces  = 128
 	queueSteps = 64
 

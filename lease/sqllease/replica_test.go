@@ -57,8 +57,8 @@ type replicaRow struct {
 }
 
 // failovers kills one primary, or seven in the long form, each a window and more after its
-// replica was cut off. With semi-synchronous replication, the long form also kills a
-// primary whose replica was not cut off, after each of them.
+// replica was cut off. With semi-synchronous replication, the long form kills another
+// primary after each of these, whose replica was not cut off.
 func (r *replicaRow) failovers(t *testing.T) {
 	t.Helper()
 	times := 1

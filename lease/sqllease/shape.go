@@ -80,8 +80,8 @@ func (found *shape) readColumns(ctx context.Context, conn *sql.Conn, query strin
 }
 
 // readParts reads the parts of the shape that are not columns. In each row of the query, the
-// first column names the part, for example "key", and the next three contain its texts, such
-// as the name and the defect of a key, and an empty text.
+// first column names the part, and the next three contain its texts. For example, a row of
+// the part "key" has the name of the key, the defect of the key, and an empty text.
 func (found *shape) readParts(ctx context.Context, conn *sql.Conn, query string, args ...any) error {
 	return eachRow(ctx, conn, query, args, func(rows *sql.Rows) error {
 		var part, text, second, third string

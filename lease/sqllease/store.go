@@ -36,8 +36,9 @@ type shared struct {
 	ready     atomic.Pointer[tableName]
 	clustered atomic.Bool // whether the server is a node of a Galera cluster
 
-	// gate has room for one value. The call that has sent it creates and checks the table,
-	// while others wait. A wait for a channel, unlike a mutex, can end with a context.
+	// gate serves as a mutex for the creation and the check of the table. It has room for
+	// one value, and a call holds it while its value is there. A call can stop waiting for a
+	// channel when its context ends, which it could not do with a sync.Mutex.
 	gate chan struct{}
 
 	warned       sync.Map             // texts that warnOnce has logged, as keys

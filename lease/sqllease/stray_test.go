@@ -55,7 +55,7 @@ func TestSchemasOfSeveralApplications(t *testing.T) {
 
 // On MySQL, a program that has sent USE over a pooled connection leads the store to another
 // database. The store must not create a second table there. If the DSN names that
-// database, it does.
+// database, the store creates the table there.
 func TestChangedDatabase(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB) *testserver.Server{

@@ -199,8 +199,9 @@ func TestTableDropped(t *testing.T) {
 	})
 }
 
-// The store does not create a table after an error that does not say that it is
-// missing, because the new table could hide the real table in a search path.
+// The store creates the table only after the error that the table does not exist. After any
+// other error, a new table could hide the real table, which a later schema of the search
+// path may contain.
 func TestNotCreatedOnOtherErrors(t *testing.T) {
 	t.Parallel()
 	for target, failingQuery := range map[testdb.Target]string{

@@ -182,8 +182,8 @@ func TestLikeTiDBTables(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
 		run(t, db, columns(primary, binary...))
-		// before creates the table again, if it is not empty. ddl is in the answer of SHOW CREATE
-		// TABLE, and found is the flaw.
+		// The statement before, unless it is empty, creates the table again. The text ddl
+		// takes the place of the DDL that SHOW CREATE TABLE returns, and found is the flaw.
 		for _, test := range []struct{ before, ddl, found string }{
 			{"", "CREATE GLOBAL TEMPORARY TABLE", "it is a global temporary table"},
 			{"", ") /*T![ttl] TTL=`at` + INTERVAL 1 DAY", "its rows expire"},

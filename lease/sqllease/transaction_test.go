@@ -187,8 +187,8 @@ func wantLate(t *testing.T, store lease.Store, text string) {
 	checkLate(t, "Load", ctx, err, text)
 }
 
-// wantLateSwap expects a swap to end with its context. Its old record does not exist, so
-// that it changes nothing if the database still carries it out later.
+// wantLateSwap expects CompareAndSwap to end with its context. No record equals the old
+// record of this call, so the call changes nothing if the database carries it out later.
 func wantLateSwap(t *testing.T, store lease.Store, text string) {
 	t.Helper()
 	ctx := within(t, 200*time.Millisecond)

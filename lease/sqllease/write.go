@@ -39,8 +39,9 @@ func checkStorable(worker int, from, to lease.Record) error {
 //
 // It repeats the statement only after errors that mean that it was not applied. A proxy may
 // send a statement twice and lose the first answer. The second statement then finds the new
-// record and changes no row, so that write returns false although the record was written.
-// The caller then reads its own new record, and must not count it as written either.
+// record and changes no row, so that write returns false although the record was written. A
+// caller that reads the records after that finds its own new record. It must not count the
+// record as written, because the store may lose a write that it has not acknowledged.
 func (s *store) write(ctx context.Context, t tableName, worker int, from, to lease.Record) (written bool, err error) {
 	err = s.attempt(ctx, func(conn *sql.Conn) error {
 		return s.durably(ctx, conn, t, func() (err error) {
@@ -74,9 +75,10 @@ func (s *store) writeOn(ctx context.Context, conn *sql.Conn, t tableName, worker
 	return err == nil && rows == 1, err
 }
 
-// update returns how many rows the UPDATE has changed. In a Galera cluster, a node that
-// has not yet applied the latest version of the row does not find it. update therefore
-// repeats a statement that has changed no row after the node has caught up.
+// update returns how many rows the UPDATE has changed. A node of a Galera cluster may not
+// have applied the write of another node that has given the row the values of from. An
+// UPDATE on this node then changes no row. In a cluster, update therefore sends an UPDATE
+// that has changed no row once more, and the node first applies all acknowledged writes.
 func (s *store) update(ctx context.Context, conn *sql.Conn, t tableName, worker int, from, to lease.Record) (rows int64, err error) {
 	tryOnce := func() (err error) {
 		rows, err = s.apply(ctx, conn, fmt.Sprintf(s.dialect().update, t.quoted), to.Bound, to.Owner, s.namespace, worker, from.Bound, from.Owner)

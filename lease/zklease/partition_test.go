@@ -66,7 +66,7 @@ func writeAgain(t *testing.T, store lease.Store) (failed int) {
 		cancel()
 		if err == nil {
 			if !ok {
-				t.Log("a call that failed has written") // allowed, because their outcome is unknown
+				t.Log("a call that failed has written") // allowed, because the outcome of a call that failed is unknown
 			}
 			return failed
 		}

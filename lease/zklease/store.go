@@ -128,7 +128,7 @@ func (s *store) loadNodes(ctx context.Context, names []string) (map[int]lease.Re
 //
 // The client sends each request only once, and returns an error if the connection breaks
 // before the reply. Therefore a write that the server refuses (see overtaken) has not happened,
-// even if the node contains its record.
+// even if the node already contains the new record.
 func (s *store) swap(ctx context.Context, path, from, to string) (bool, error) {
 	// The first call logs that the store cannot see whether the servers wait for their disks,
 	// unless WithForceSync states that they do.

@@ -19,16 +19,17 @@ const (
 	StageFinish    StageName = "finish"    // drop the old columns or tables; after that, the move cannot be reverted
 )
 
-// A Stage is a part of an online plan. Steps carry it out. Back takes it back, also if
-// only some of its steps have been done. Back is empty if there is nothing to take back,
-// or if that is impossible.
+// A Stage is a part of an online plan. Steps carry the stage out. Back takes the stage
+// back, even if only some of the steps have been done. Back is empty if there is nothing to
+// take back, or if the stage cannot be taken back.
 type Stage struct {
 	Name  StageName
 	Text  string
 	Steps []OnlineStep
 	Back  []OnlineStep `json:",omitempty"`
 
-	// NoWayBack is the reason why the stage has no Back.
+	// NoWayBack is the reason why the stage cannot be taken back, for example because it
+	// drops the old columns. It is empty for a stage that can be taken back.
 	NoWayBack string `json:",omitempty"`
 }
 
@@ -88,8 +89,9 @@ type OnlineProgress struct {
 	Rate         float64
 	Batch        int
 
-	// Remaining is the estimated time of the steps that Apply still has to do. The
-	// estimate is corrected by the time that the completed steps took.
+	// Remaining is the estimated time of the steps that this call of Apply, Finish or
+	// Revert still has to run. The estimate is corrected by the time that the completed
+	// steps took.
 	Remaining time.Duration
 
 	// Waiting names the event for which the step waits. It is empty if the step does not

@@ -110,8 +110,8 @@ type Phase struct {
 	Steps []Step
 
 	// Transaction reports whether the steps run in transactions, which [Step.Transaction]
-	// numbers. A transaction holds its locks, and keeps the copies of tables, until its
-	// end.
+	// numbers. Until its end, a transaction holds its locks, and the database keeps the old
+	// version of each table that the transaction copies.
 	Transaction bool
 
 	// Check are statements that fail with an explanation if the phase cannot be taken

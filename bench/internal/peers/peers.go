@@ -77,9 +77,9 @@ func Open() ([]Contender, error) {
 // gormflake returns the loop of a generator of gormflake with a fixed worker.
 func gormflake() (func(int) error, error) { return loopOf(snowflake.Static(0, 1)) }
 
-// leased returns the loop of a generator of gormflake with a leased worker. Such a generator
-// also checks whether the window of its lease has ended. A benchmark measures only this check,
-// because the store is in memory and costs no time.
+// leased returns the loop of a generator of gormflake with a leased worker. The lease extends
+// the generator's window in the background. Its store is in memory, so that a benchmark
+// measures the generator and not a database.
 func leased() (func(int) error, error) {
 	l, err := lease.Acquire(context.Background(), leasetest.NewMemory(),
 		snowflake.TwitterLayout(), lease.WithLogger(slog.New(slog.DiscardHandler)))

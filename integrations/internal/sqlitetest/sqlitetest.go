@@ -26,7 +26,7 @@ type line struct {
 
 // CheckKeys leases a worker from the empty database of the dialector, creates a row with a
 // child, and checks that it can read both. It reads the row by its rowid, the number that SQLite
-// gives to each row, which must be the key. Only then the key needs no index of its own.
+// gives to each row. The rowid must be the key, because the key then needs no second index.
 func CheckKeys(t *testing.T, dialector gorm.Dialector) {
 	t.Helper()
 	db, err := gorm.Open(dialector)

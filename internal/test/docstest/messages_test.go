@@ -270,8 +270,8 @@ func provokeLost(t *testing.T) []string {
 	return append(textsOf(t, err), log.alarms()[0]) // the page quotes only the first alarm
 }
 
-// takeWorker3 leases worker 3 to another process, with a bound that is later by the duration
-// later.
+// takeWorker3 leases worker 3 to another process, and moves the bound of its record into the
+// future by the duration later.
 func takeWorker3(store *leasetest.Memory, later time.Duration) {
 	bound := store.Records()[3].Bound + later.Milliseconds()
 	store.Put(3, lease.Record{Bound: bound, Owner: "web-2/1/ABCDEFGHIJKLMNOPQRSTUVWXYZ"})
@@ -387,7 +387,8 @@ func provokeExpired(t *testing.T) []string {
 	return textsOf(t, err)
 }
 
-// provokeFullTick issues all IDs of a tick, and then wants more IDs than it waits for.
+// provokeFullTick issues IDs until the tick has none left. It then asks for 100,000 IDs, which
+// the generator cannot issue within a millisecond.
 func provokeFullTick(t *testing.T) []string {
 	gen := newGenerator(t, snowflake.Static(0, 3), freshLayout())
 	var err error

@@ -143,8 +143,8 @@ func LoadShelf(t *testing.T, db *gorm.DB, id types.ID) Shelf {
 	return s
 }
 
-// SameIDs fails the test if the keys got, which the rows have, are not the keys want of the
-// structs. It ignores their order.
+// SameIDs fails the test unless got, the keys of the rows, equals want, the keys of the
+// structs. It ignores the order of the keys.
 func SameIDs(t *testing.T, got, want []types.ID) {
 	t.Helper()
 	slices.Sort(got)

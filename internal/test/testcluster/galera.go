@@ -23,7 +23,7 @@ const galeraNodes = 3
 type galera struct {
 	*Cluster
 	single        testserver.Engine    // MariaDB, without the operations of a cluster
-	faults        int                  // the number of nodes that tests have broken
+	faults        int                  // number of healed faults of single nodes
 	rejoining     []*testserver.Server // after a loss of all nodes, the nodes that are to join the first node
 	bootstrapNext bool                 // the next node to start creates a new cluster
 	copyAll       bool                 // nodes that start copy all data from another node
@@ -133,8 +133,8 @@ func (g *galera) configure(library string) error {
 	return nil
 }
 
-// leader returns the node that tests break next. Each healed fault moves it one node to the
-// front.
+// leader returns the node that tests break next. By the number of healed faults, this is first
+// the last node, then the node before it, and so on.
 func (g *galera) leader() *testserver.Server {
 	return g.members[len(g.members)-1-g.faults%len(g.members)]
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// TestDiskLosesPower checks that a disk that loses power has the flushed data, whether
-// the server was paused or this process was stopped.
+// TestDiskLosesPower checks that a disk that loses power has the flushed data and lacks the
+// other data, for both methods that copy the disk.
 func TestDiskLosesPower(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -35,7 +35,7 @@ type Engine struct {
 	client     func(s *Server, statement string) (program string, args []string) // client of a database
 	stopSignal syscall.Signal                                                    // asks the server to end
 	env        []string                                                          // of the server process
-	version    []string                                                          // arguments with which the program prints its version; nil for a database, which a query asks
+	version    []string                                                          // arguments with which the program prints its version; nil for a database, whose version a query returns
 }
 
 // EngineOf returns the engine of a service, by its name in GORMFLAKE_TEST_REQUIRE.

@@ -172,7 +172,7 @@ type link struct {
 	dropReply      atomic.Bool // drop the next reply, for RepeatSome
 	replyDropped   chan bool   // receives a value per dropped reply, and is closed after the last reply
 
-	delayed chan delayedReply // of Delay; nil before the first delayed reply; used only by replies
+	delayed chan delayedReply // for Delay; nil before the first delayed reply; only replies sets it
 }
 
 func (l *link) close() {

@@ -10,7 +10,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// echo is a server that returns every line, and reports it.
+// echo starts a server that sends every line back. It returns the server's address, and the
+// lines that the server receives.
 func echo(t *testing.T) (address string, lines <-chan string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

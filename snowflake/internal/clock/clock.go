@@ -54,9 +54,9 @@ const neverTrusted = -1
 type Clock struct {
 	// The fields that an ID needs come first, so that they share a cache line. base,
 	// trusted and offset are atomic, because calls that issue IDs load them without the
-	// lock. base and offset only change under the lock. Reconfirm changes trusted without
-	// it. If it thereby undoes a Distrust, the trust still ends MaxUncompared after the
-	// reading of Reconfirm, so that a step is unnoticed for no longer than otherwise.
+	// lock. base and offset only change under the lock. Reconfirm changes trusted without the
+	// lock, and may thereby undo a Distrust. Even then the trust ends MaxUncompared after the
+	// reading of Reconfirm, so that a step goes unnoticed for MaxUncompared at most.
 	base    atomic.Int64 // logical time at elapsed zero, in nanoseconds since the epoch
 	trusted atomic.Int64 // elapsed time until which the last comparison is trusted, or neverTrusted
 	Tick    uint64       // length of a tick in nanoseconds
@@ -86,8 +86,8 @@ type Clock struct {
 }
 
 // A wakeup wakes all callers that wait for a tick. One of them, the leader, sleeps and
-// reads the clock. The other callers sleep until the leader broadcasts. If each of them
-// read the clock, they would cost as much CPU as spinning does.
+// reads the clock. The other callers sleep until the leader broadcasts. If every caller read
+// the clock, the callers would use as much CPU as if they were spinning.
 type wakeup struct {
 	mu   sync.Mutex
 	done chan struct{} // closed by the leader; nil if there is no leader
@@ -136,12 +136,12 @@ func (c *Clock) Skew() time.Duration {
 	return c.Skewed()
 }
 
-// deriveElapsed returns a Reading that derives elapsed time from the wall clock wall, for a
-// clock that a test or a source supplies, because such a clock has no monotonic clock. If the
-// wall clock has moved forward by at most small since the last reading, this much time has
-// passed. A larger step forward, and a step back, is a step of the clock, in which no time
-// passes. After a step back of at most small, time stands still until the clock has made up for
-// it.
+// deriveElapsed returns a Reading that derives elapsed time from the wall clock, which the
+// function wall reads. A test or a source supplies such a clock, so there is no monotonic clock.
+// If the wall clock has moved forward since the last reading by the duration small or less,
+// this much time has passed. A larger step forward, and a step back, is a step of the clock, in
+// which no time passes. After a step back by small or less, no time passes until the wall clock
+// has made up for the step.
 func deriveElapsed(wall func() time.Time, small time.Duration) Reading {
 	var (
 		mu      sync.Mutex

@@ -44,8 +44,8 @@ func (c *Clock) Reconfirm() (logical uint64, ok bool) {
 	base, now := c.Base(), time.Now()
 	elapsed, wall := now.Sub(c.Start), time.Duration(now.UnixNano()-c.epochUnix)+c.Skew()
 
-	// Return false if the wall clock is behind by the noise or more. If it is ahead, the unsigned
-	// difference is huge.
+	// Return false if the wall clock is behind by readingNoise or more. Also return false if the
+	// wall clock is ahead, because the unsigned difference is then huge.
 	if logical = uint64(base + elapsed); logical-uint64(wall) >= uint64(readingNoise) {
 		return 0, false
 	}
@@ -56,8 +56,9 @@ func (c *Clock) Reconfirm() (logical uint64, ok bool) {
 // Compare compares logical time with the wall clock, and returns the wall clock's time. If the
 // wall clock is ahead, because the machine was suspended or its clock was corrected, logical time
 // follows it. After a step forward of more than MaxJump it follows only once the new time is
-// believed. Compare only records a step back. offset is the wall clock minus logical time that
-// remains. It is negative if the wall clock is behind. The caller holds the lock.
+// believed. It does not follow a step back, which Compare only records. offset is the wall
+// clock minus logical time afterwards. It is negative if the wall clock is behind. The caller
+// holds the lock.
 func (c *Clock) Compare() (wall time.Time, offset time.Duration) {
 	wall, elapsed, offset := c.measure()
 	c.comparedAt = elapsed
@@ -93,8 +94,9 @@ func (c *Clock) measure() (wall time.Time, elapsed, offset time.Duration) {
 }
 
 // countStepBack counts a step back of the wall clock, if it is at least a tick. before and now are
-// the offsets of the comparisons before and after the step. If the wall clock was ahead before,
-// countStepBack takes the offset before as 0, so that the end of a jump is not a step back.
+// the offsets of the comparisons before and after the step. If before is positive, because the
+// wall clock had jumped ahead, countStepBack uses 0 in its place, so that the end of the jump does
+// not count as a step back.
 func (c *Clock) countStepBack(before, now time.Duration) {
 	back := min(before, 0) - now
 	if back < time.Duration(c.Tick) {
@@ -121,9 +123,9 @@ func (c *Clock) Follow(offset time.Duration, commit func() bool) {
 	c.offset.Store(0)
 }
 
-// StartAt moves logical time forward to a tick that the wall clock has not reached. The
-// difference counts as a step back, because the wall clock is then behind as after one. The
-// caller holds the lock.
+// StartAt moves logical time forward to the start of a tick that the clock has not reached. The
+// move counts as a step back, because the wall clock is then behind logical time, as after a
+// step back. The caller holds the lock.
 func (c *Clock) StartAt(tick uint64) {
 	lead := c.Until(tick)
 	if lead <= 0 { // the tick has begun

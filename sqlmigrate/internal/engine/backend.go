@@ -45,9 +45,9 @@ func EndBackend(ctx context.Context, conn *sql.Conn, pool *sql.DB, b Backend, er
 	return err
 }
 
-// Discard closes conn, whose state is unknown, instead of returning it to the pool,
-// because database/sql drops a connection that reports ErrBadConn. A pool that allows
-// only one connection can then open a new connection.
+// Discard closes conn, whose state is unknown, instead of returning it to the pool. To do
+// so, it makes conn report ErrBadConn, after which database/sql drops the connection. A
+// pool that allows only one connection can then open a new connection.
 func Discard(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 }

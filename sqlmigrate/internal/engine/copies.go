@@ -32,8 +32,9 @@ type Copies interface {
 	// Assigning returns the triggers that assign keys to rows without a key.
 	Assigning(ctx context.Context) ([]Assigning, error)
 
-	// Codes returns the triggers, rules, functions, procedures and events that insert
-	// rows, if their text can be analyzed.
+	// Codes returns the triggers, rules, functions, procedures and events whose texts can
+	// be analyzed, with the INSERT statements in these texts. It also returns the views
+	// into which programs can insert.
 	Codes(ctx context.Context) ([]Code, error)
 }
 
@@ -60,7 +61,7 @@ type Shown struct {
 	Table, View plan.TableName // Table is empty for a view on views
 	Rows        int64          // number of rows that the view returned
 	Err         error
-	Fix         string // additional advice; by default the fix is to change or drop the view
+	Fix         string // advice that is added to "change the view, or drop it"; may be empty
 }
 
 // An Assigning is a trigger that assigns a key to a row that is inserted without one. Fix
@@ -70,21 +71,23 @@ type Assigning struct {
 	Trigger, Fix string
 }
 
-// A Code is an object of the database whose code inserts rows.
+// A Code is an object of the database whose code may insert rows, such as a trigger, or a
+// view into which programs can insert.
 type Code struct {
 	Object  string         // for example trigger t on table o
 	Table   plan.TableName // the table of a trigger
-	Fires   bool           // whether a write runs it, so that the write fails if it fails; otherwise programs call it
-	View    bool           // whether it is a view into which programs can insert; its only Insert has the columns that it reads
+	Fires   bool           // whether a write runs the code, so that the write fails if the code fails; otherwise a program or schedule runs the code
+	View    bool           // whether the object is a view; Inserts then has one element, with the columns of the table that the view shows
 	Inserts []sqltext.Insert
-	Narrow  []string // columns, with their tables and types, into which it writes a key for which they are too narrow
+	Narrow  []string // the columns, with their tables and types, into which a trigger writes a key although they are too narrow for it
 }
 
 // Near returns a row of keys close to key, by column, for a trial of all columns at once.
-// Each column gets a different key, because a CHECK may require that columns differ. The
-// row's own key is the largest, because a real row is inserted after the rows to which it
-// refers. For example, for key 100 and the columns id, from_id and to_id, it returns 100,
-// 98 and 99.
+// A column of the primary key that refers to no other key gets key itself. Each other
+// column gets a smaller key of its own, because a CHECK may require that columns differ.
+// These keys are smaller, because a real row is inserted after the rows to which it
+// refers. For example, for key 100 and the columns id, from_id and to_id, Near returns
+// 100, 98 and 99.
 func Near(t plan.Table, key types.ID) map[string]types.ID {
 	keys := map[string]types.ID{}
 	offset := types.ID(0)

@@ -54,11 +54,11 @@ type Engine interface {
 	// held a lock for too long or that there was a deadlock.
 	LockTimeout(err error) bool
 
-	// Script returns the text of a migration file, or of its half for one direction, in
-	// which the migration tool of the format runs the statements. The text sets up the
-	// connection by itself, because the settings of the tool's connection are unknown.
-	// The text can contain "-- +goose NO TRANSACTION"; the caller adds the lines "--
-	// +goose Up" and "-- +goose Down".
+	// Script returns the text with which the migration tool of the format runs the
+	// statements, which all belong to one direction. The caller writes the text to a file
+	// or, for Goose, to one half of a file, after the line "-- +goose Up" or "-- +goose
+	// Down". The text also sets up the connection, because the settings of the tool's
+	// connection are unknown. It can contain "-- +goose NO TRANSACTION".
 	Script(statements []plan.Statement, format Format) string
 
 	// Quote returns a name with the quotation marks of the database.

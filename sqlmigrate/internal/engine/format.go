@@ -25,8 +25,8 @@ const (
 )
 
 // Script returns the text with which a migration file of this format runs the statements.
-// Goose and Atlas get markers around each statement, because they would otherwise split a
-// statement at the semicolons inside it.
+// Each statement is between two markers for Goose, and before a marker for Atlas. Without
+// the markers, these tools would split a statement at the semicolons inside it.
 func (f Format) Script(statements []string) string {
 	begin, end := "", ";\n"
 	switch f {

@@ -8,8 +8,8 @@ import (
 )
 
 // The name of a note has the arguments that differ from those of the first note. It is
-// empty if none differs, and has no errors of the database. The first note has a longer
-// format in the last case.
+// empty if no argument differs, and leaves out errors of the database. In the last case,
+// the first note has fewer arguments than the second.
 func TestNoteName(t *testing.T) {
 	t.Parallel()
 	const format = "Column %s of table %s is odd: %v."

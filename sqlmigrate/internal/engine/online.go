@@ -115,10 +115,10 @@ func (t *MovedTables) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// A Move is an online move that has begun, as the journal stores it, a table in the
-// database. [Journal.Find] scans the columns of the journal into the fields in their
-// order. The tag row is for package rows: json marks a field that is stored as JSON, and -
-// a field that is not scanned.
+// A Move is an online move and its progress. Once the move has begun, the journal, which is
+// a table in the database, has a row of it. [Journal.Find] scans the columns of this row
+// into the fields in their order. Package rows reads the tag row: json marks a field that
+// is stored as JSON, and - marks a field that is not scanned.
 type Move struct {
 	Plan OnlinePlan `row:"json"`
 
@@ -131,9 +131,10 @@ type Move struct {
 	// or, if Back is true, the Back steps of stage From and of the stages before it.
 	Done int
 
-	// Position and Until bound the rows that the next step still has to process, in the
-	// unit of the driver. Copied is the number of rows that its batches have written.
-	// Position and Until are 0 before the first batch.
+	// Position and Until bound the rows that the batches of the next step still have to
+	// copy. On PostgreSQL they are pages of the table, and on MariaDB and MySQL values of
+	// the first column of the primary key. Both are 0 before the first batch. Copied is the
+	// number of rows that the batches of the next step have written.
 	Position, Until, Copied int64
 
 	Rate  float64 // rows per second in the run that copied last

@@ -42,9 +42,9 @@ func Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // WithCause returns err, and also the cause of ctx if ctx has ended and err does not
-// contain it. It is needed because a driver may report a bad connection after its context
-// has ended, and not that the user has canceled the context. It does so even for the next
-// statement.
+// contain the cause. After a context has ended, the error of a driver may only say that the
+// connection is bad, and not that the user has canceled the context. This also happens to
+// the next statement of the connection.
 func WithCause(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if err == nil || cause == nil || errors.Is(err, cause) {

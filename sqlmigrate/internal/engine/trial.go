@@ -25,17 +25,16 @@ type Trial struct {
 	Phases []plan.Phase // the phases of the plan, if Moved is true
 	Parked bool         // whether the plan has phase park, so that the database still assigns keys
 
-	Small types.ID // a key that every table accepts; if a row is rejected even with this key, the cause is not the key
+	Small types.ID // a key that fits into every column; if a row is rejected even with this key, the cause is not the size of the key
 	Today types.ID // a key that would be issued now
 	Last  types.ID // the last key of the layout
 }
 
 // Unassigned returns the names of the key columns to which programs must give values after
-// the move, because neither the database nor a trigger may assign them then. These are the
-// columns of the primary key that the database does not assign today and, if the plan has
-// phase detach, those that it assigns. It leaves out the columns that get their values as
-// before: keys that refer to another key, keys with a computed default, and all keys if
-// the counters are parked.
+// the move. These are the columns of the primary key that the database does not assign
+// today and, if the plan has phase detach, also the columns that the database assigns
+// today. Unassigned leaves out the columns that get their values as before: keys that refer
+// to another key, keys with a computed default, and all keys if the counters are parked.
 func (t Trial) Unassigned(table plan.Table) (names []string) {
 	detached := slices.ContainsFunc(t.Phases, func(p plan.Phase) bool { return p.Name == plan.Detach })
 	for _, c := range table.Columns {
@@ -55,7 +54,8 @@ func (t Trial) Run(ctx context.Context, c Copies, copied []plan.Table) (found Fi
 	r := &trialRun{Trial: t, Copies: c, Findings: &found, copied: copied, decided: map[plan.TableName]bool{}}
 	err = r.tryKeys(ctx, t.Today, r.Reject, r.NotTried)
 	if err == nil {
-		// The function does nothing, because r.NotTried was called for the first key.
+		// A table in which no key can be tried has been reported by NotTried for the first
+		// key already, so this function does nothing.
 		err = r.tryKeys(ctx, t.Last, r.RejectLast, func(plan.TableName, error) {})
 	}
 	if err == nil {
@@ -84,10 +84,10 @@ type trialRun struct {
 
 // tryKeys inserts into each copy rows that have keys close to key in all columns at once,
 // because a row for each column would take longer, and most tables accept every key. If a
-// copy rejects a row, tryKeys examines its columns one by one. It then calls reject for a
-// column that rejects the key, or notTried if that is unknown for the whole table. It
-// leaves out copies without columns to move, and tables that were reported for an earlier
-// key.
+// copy rejects a row, tryKeys examines the columns of the copy one by one. It then calls
+// reject for each column that rejects the key, or notTried for the table if the cause of
+// the rejection stays unknown. It leaves out copies without columns to move, and tables
+// that were reported for an earlier key.
 func (r *trialRun) tryKeys(ctx context.Context, key types.ID, reject func(table plan.TableName, column string, key types.ID, err error), notTried func(plan.TableName, error)) error {
 	var rows []Row
 	for i, t := range r.copied {
@@ -149,9 +149,9 @@ func (r *trialRun) examine(ctx context.Context, i int, t plan.Table, key types.I
 // If the column accepts the key, rejects returns false and nil. If all rows fail, also
 // with small keys, the cause is unknown, and it returns false and the error.
 func (r *trialRun) rejects(ctx context.Context, i int, t plan.Table, column string, key types.ID) (rejected bool, refusal, err error) {
-	// The keys to compare: the key itself, and small keys that the table accepts. The
-	// largest key of the table is one of them, because a CHECK may reject keys below a
-	// limit.
+	// The keys to compare are the key itself, and small keys. The largest key that is in
+	// the table is one of the small keys, because a CHECK may reject keys below a limit,
+	// such as r.Small.
 	values := []types.ID{key, r.Small}
 	if t.MaxKey > r.Small && t.MaxKey < key {
 		values = append(values, t.MaxKey)
@@ -190,9 +190,9 @@ func (r *trialRun) rejects(ctx context.Context, i int, t plan.Table, column stri
 // decide decides whether a column accepts a key, from the errors of several rows. Each
 // element of combinations holds first the error of a row with the key, and then the errors
 // of the same row with small keys instead. The column accepts the key if one of the rows
-// with the key was written to the table. Otherwise, failure is the error of a row that is
-// accepted with a small key, because only the size of the key can be the cause of this
-// error. If there is no such row, failure is nil.
+// with the key was written to the copy. Otherwise, failure is the error of a row that was
+// rejected with the key and written with a small key, because only the size of the key can
+// be the cause of this error. If there is no such row, failure is nil.
 func decide(combinations [][]error) (accepts bool, failure error) {
 	for _, refusals := range combinations {
 		if reachedTable(refusals[0]) {
@@ -223,7 +223,7 @@ func (r *trialRun) otherKeys(t plan.Table, column string, key types.ID) []map[st
 	large, small := Near(t, key), Near(t, r.Small+types.ID(len(t.Columns)))
 	delete(small, column)
 	combinations := []map[string]types.ID{large, small, {}}
-	if len(small) > 1 { // a single other column has its small key already
+	if len(small) > 1 { // for a single other column, the combination would be small again
 		for _, name := range slices.Sorted(maps.Keys(small)) {
 			combinations = append(combinations, map[string]types.ID{name: small[name]})
 		}

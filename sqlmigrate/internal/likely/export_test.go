@@ -34,8 +34,8 @@ func Joins(text string, tables ...string) []string {
 // Mentions reports whether a comment names the key.
 func Mentions(comment string, key Key) bool { return mentions(comment, key) }
 
-// Probes returns n random numbers between the values, which are at least as many as a
-// sample needs.
+// Probes exposes probes, which returns n random numbers between the smallest and the
+// largest of the values. The caller passes at least MinValues values.
 func Probes(n int, values ...int64) []int64 { return sampleValues(values).probes(n) }
 
 // MinValues is the smallest number of values of a sample.

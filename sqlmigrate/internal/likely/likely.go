@@ -157,7 +157,7 @@ func (f *finder) settle(s *suspect, found []*lookup) {
 	}
 }
 
-// keysOf returns the keys of the lookups for which the function is returns true.
+// keysOf returns the key of each lookup in found for which is(lookup) is true.
 func keysOf(found []*lookup, is func(*lookup) bool) []Key {
 	var keys []Key
 	for _, p := range found {

@@ -122,8 +122,9 @@ func TestNamesWithQualifiers(t *testing.T) {
 	}
 }
 
-// A suggestion is the key to which another key refers. The keys are narrow and not
-// assigned by the database, unless the case says otherwise.
+// If the name of a column means a key that refers to another key, the other key is
+// suggested. For example, item_id means order_items.item_id, which refers to items.id. The
+// keys are narrow and not assigned by the database, unless the case says otherwise.
 func TestOwners(t *testing.T) {
 	t.Parallel()
 	key := func(table, column string) likely.Key {

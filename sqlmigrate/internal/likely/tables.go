@@ -64,8 +64,8 @@ const (
 
 // meaningOf returns the meaning of a column's name n, and the given keys that the column
 // may hold. table is the table of the column, because a name such as type_id means
-// something else in each table. In place of a key that refers to another given key, for
-// example user_stats.user_id, it returns that key, users.id.
+// something else in each table. If a given key refers to another given key, meaningOf
+// returns the other key in its place, for example users.id for user_stats.user_id.
 func (t *tableIndex) meaningOf(table plan.TableName, n columnName) (nameMeaning, []Key) {
 	meaning, keys := t.meaningOfWords(table, n)
 	return meaning, t.replaceOwned(keys)
@@ -231,8 +231,8 @@ func (t *tableIndex) ownerByName(key Key) (Key, bool) {
 	return keys[0], true
 }
 
-// replaceOwned returns the keys with each key that refers to another given key replaced by
-// that key, and without duplicates. For example, it returns users.id for users.id and
+// replaceOwned returns the keys without duplicates, and with a key that refers to another
+// given key replaced by the other key. For example, it returns users.id for users.id and
 // user_stats.user_id, because all values of user_stats.user_id are values of users.id.
 func (t *tableIndex) replaceOwned(keys []Key) (replaced []Key) {
 	for _, key := range keys {

@@ -123,8 +123,9 @@ func isName(word string) bool {
 	return word != "" && !strings.ContainsAny(word[:1], ".,;=<>![:0123456789")
 }
 
-// columns returns the column that words begin with, in the form table.column, for each
-// table for which its name or alias may stand. It returns nil if they have another form.
+// columns returns the column with which words begin, for example o.user_id for the words
+// o, ., user_id and =. The result has a column for each table for which the name or alias o
+// may stand. It is nil if words do not begin with a name, a dot and a column.
 func (a aliasIndex) columns(words []string) []Key {
 	if words[1] != "." {
 		return nil

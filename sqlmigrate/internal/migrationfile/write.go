@@ -132,8 +132,9 @@ type folder struct {
 }
 
 // readFolder reads the names of the migration files in dir. It returns an error if a file is
-// of golang-migrate and format is not, or the reverse, because the tools would run the files
-// of each other.
+// of golang-migrate and format is another, or the reverse. Goose and Atlas would read the
+// pairs of golang-migrate as files of their own, and golang-migrate would ignore the files
+// of Goose and Atlas.
 func readFolder(dir string, format engine.Format) (*folder, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -111,9 +111,9 @@ const pairsSQL = "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCH
 	"FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL"
 
 // readPairs reads the pairs of all databases. It adds the pairs of the foreign keys in the
-// journal, which an unfinished run may have dropped, and sorts them. The server returns pairs
-// in the order of its files, and a plan lists tables in the order in which it meets them, so
-// that an equal schema on another server would otherwise get another plan.
+// journal, which an unfinished run may have dropped. It sorts all pairs, because a plan follows
+// foreign keys in the order of the pairs, and the server returns the pairs in the order of its
+// files. Without sorting, two servers with the same schema could get different plans.
 func (r *Reader) readPairs(ctx context.Context) error {
 	pairs, err := rows.Read[Pair](ctx, r.conn, pairsSQL)
 	if err == nil { // before any other query, because the server has only the warnings of the last query

@@ -90,9 +90,9 @@ func (c *Column) Has(conditions ...string) string {
 }
 
 // Same returns a condition for [Column.Has] that nobody has changed the column since it
-// was read. It ignores the type, AUTO_INCREMENT and the generation expression. The default
-// must be preset, in the form of Column.Preset, because a phase may have removed the
-// default that was read.
+// was read. It ignores the type, AUTO_INCREMENT and the generation expression. It compares the
+// default of the column with preset, which has the form of Column.Preset, and not with
+// c.Preset, because a phase may have removed the default since.
 func (c *Column) Same(preset string) string {
 	return exactly(presetSQL, preset) + " AND " + exactly(restSQL, c.Rest)
 }
@@ -177,8 +177,8 @@ func constraintCount(t plan.TableName, kind string, names []string, n int) strin
 }
 
 // Unchanged returns a condition that the foreign key is as it was inspected. The condition
-// is also true if the foreign key does not exist but the journal does, because an
-// unfinished run has then dropped it.
+// is also true if the foreign key does not exist and the journal exists, because then an
+// unfinished run may have dropped the foreign key.
 func (f ForeignKey) Unchanged() string {
 	same := make([]string, len(f.Columns))
 	for i := range f.Columns {

@@ -42,9 +42,9 @@ func mysqlWaits(t *testing.T, db *gorm.DB, end func(waiting string), apply func(
 	return migratetest.MySQLStrings(t, db, mysqlAtWork), err
 }
 
-// When Apply returns after its context was canceled, none of its connections waits for a
-// lock any more. Otherwise it would block later statements. With a pool of one
-// connection, Apply must first close it to get another one for the KILL.
+// When Apply returns after its context was canceled, no connection of Apply waits for a
+// lock, because a connection that waits would block later statements. With a pool of one
+// connection, Apply must close this connection before it can get another one for the KILL.
 func TestMySQLCancelled(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

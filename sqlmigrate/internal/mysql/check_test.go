@@ -66,9 +66,9 @@ func TestMySQLNewCheck(t *testing.T) {
 	})
 }
 
-// A CHECK that existed at the inspection does not count as new, although the server
-// writes its expression differently after the type of a column has changed. The plan must
-// be able to resume, to run again and to be taken back.
+// The server writes the expression of a CHECK differently after the type of a column has
+// changed. The plan must not take a CHECK that existed at the inspection for a new one. So a
+// run can be resumed, repeated and taken back.
 func TestMySQLOldCheck(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

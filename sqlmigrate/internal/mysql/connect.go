@@ -126,8 +126,8 @@ func (n *connector) unfinishedColumns(ctx context.Context) ([]*column, error) {
 func (n *connector) connect(ctx context.Context, columns []*mycatalog.Column) ([]*column, error) {
 	n.placed = nil
 	for _, c := range columns {
-		// The columns from first on are c and the columns connected with it. The list grows
-		// while follow adds more of them. If c is in the set already, there are none.
+		// n.placed[first:] are c and the columns connected with c. The list grows while follow
+		// adds such columns. It is empty if c has been in the set before.
 		first := len(n.placed)
 		n.place(c)
 		for i := first; i < len(n.placed); i++ {

@@ -12,8 +12,8 @@ import (
 )
 
 // detachPhase returns phase detach, after which the database does not assign keys any
-// more. The phase cannot be taken back while a column holds a Snowflake ID, which is a key
-// of issued or more.
+// more. The phase cannot be taken back while a column holds a Snowflake ID. A key that is
+// equal to issued or larger is taken for a Snowflake ID.
 func detachPhase(g *graph, issued int64) plan.Phase {
 	phase := plan.Phase{Name: plan.Detach}
 	columns := slices.Concat(byTable(g.assignedColumns())...)
@@ -66,8 +66,8 @@ func parkPhase(g *graph, want engine.Request) plan.Phase {
 
 // parkStep returns the step that parks the counter of the column's table, which means to
 // set it so high that it assigns no number that a generator issues. The way back sets it
-// to its present value. The step fails if the column is still narrow, because the server
-// would then refuse every row.
+// to its present value. The step fails if the column is still narrow, because the counter
+// would be beyond the type of the column, and the server would refuse every row.
 func parkStep(c *column, want engine.Request) plan.Step {
 	rejectNarrow := rejectUnless(fmt.Sprintf("sqlmigrate: refused: %s is not a bigint with AUTO_INCREMENT: apply phase widen, or inspect again", c),
 		c.Has("DATA_TYPE = 'bigint'", "EXTRA LIKE '%auto_increment%'"))
@@ -86,8 +86,9 @@ func assignmentQueries(c *column) (whenAssigned, whenUnassigned string) {
 }
 
 // oldKeysOnly returns a statement that fails if the column holds Snowflake IDs, which are
-// keys of issued or more. It runs before a phase is taken back, because the database would
-// then continue after the largest key, and assign IDs that a generator issues too.
+// keys that are equal to issued or larger. The statement runs before phase detach or park is
+// taken back. After that, the database would continue from the largest key, and assign IDs
+// that a generator issues too.
 func oldKeysOnly(c *column, issued int64) plan.Statement {
 	return rejectUnless(
 		fmt.Sprintf("sqlmigrate: refused: %s has Snowflake IDs, the database would continue from them", c),
@@ -125,17 +126,18 @@ func counterRow(t *mycatalog.Table) string {
 }
 
 // recordCounter returns a statement that stores the present value of the table's counter.
-// If an earlier run has removed the counter already, the catalog has NULL, and the 1 in
-// its place does not change the value that this run has stored.
+// If an earlier run has removed the counter already, the catalog has NULL, and the statement
+// inserts 1. This does not change the value that the earlier run has stored, because
+// raiseCounter keeps the larger value.
 func recordCounter(t *mycatalog.Table) plan.Statement {
 	return plan.Statement{SQL: "INSERT INTO `" + counterTable + "` SELECT " + counterRow(t) + ", COALESCE(AUTO_INCREMENT, 1) " +
 		"FROM information_schema.TABLES WHERE " + mycatalog.WhereTable(t.TableName) + raiseCounter}
 }
 
 // recordKeys returns a statement that raises the stored value of the counter above the
-// largest key of the column. It runs after the counter has been removed, because until
-// then, and after the statement of recordCounter, the database may have assigned further
-// keys.
+// largest key of the column. The database may assign further keys after the statement of
+// recordCounter has stored the counter. Therefore the statement of recordKeys runs when the
+// counter has been removed, after which the database assigns no more keys.
 func recordKeys(c *column) plan.Statement {
 	return plan.Statement{SQL: "INSERT INTO `" + counterTable + "` SELECT " + counterRow(c.Table) + ", GREATEST(COALESCE(MAX(" + mycatalog.Quote(c.Name) + "), 0), 0) + 1 " +
 		"FROM " + mycatalog.QuoteTable(c.Table.TableName) + raiseCounter}

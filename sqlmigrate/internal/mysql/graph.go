@@ -78,9 +78,9 @@ type graph struct {
 	keys map[*column]keyRange // of the columns of primary keys in moved that are integers
 
 	// dropped are the foreign keys that have to be dropped while types change, and the
-	// foreign keys that an unfinished run has dropped. They are grouped by table. In a
-	// table they are in the order of their indexes, because the server may create the
-	// indexes again when the foreign keys are added back.
+	// foreign keys that an unfinished run has dropped. They are grouped by table. The foreign
+	// keys of a table are in the order of their indexes in the table. When the foreign keys are
+	// added back, the server may create the indexes again, and this order stays.
 	dropped [][]mycatalog.ForeignKey
 }
 

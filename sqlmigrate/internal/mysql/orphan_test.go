@@ -45,8 +45,9 @@ func mysqlFind(t *testing.T, db *gorm.DB, text string, want ...string) {
 	}
 }
 
-// Orphans, which are rows that violate a foreign key, block a plan, because the server
-// would not add the foreign key back. The blocker has a query that finds them.
+// Orphans, which are rows that violate a foreign key, block a plan, because the foreign key
+// would not be valid after the plan has added it back. The blocker has a query that finds the
+// orphans.
 func TestMySQLOrphansBlock(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

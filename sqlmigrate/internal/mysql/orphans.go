@@ -16,7 +16,7 @@ import (
 // An orphan is a row that violates a foreign key, for example because it was written with
 // foreign_key_checks = 0. Phase widen drops foreign keys and adds them back. A plan looks
 // for orphans before it drops a foreign key. Orphans that are written while the foreign
-// key is dropped do not prevent adding it back, because it is added without a check of
+// key is dropped do not prevent adding it back, because the server adds it without checking
 // the existing rows, which also takes only a moment. From then on the server checks new
 // rows, and the statements of this file check the existing rows.
 
@@ -40,10 +40,10 @@ func rejectOrphans(g *graph, f mycatalog.ForeignKey, unless string) plan.Stateme
 }
 
 // rejectOrphansFirst returns statements that fail if there are orphans before phase widen
-// drops foreign keys. When the phase resumes after an interruption, they must not fail any
-// more, because a dropped foreign key must be added back before orphans are reported. So
-// they do not fail if the foreign key does not exist, or if the columns of a table have
-// their new types already.
+// drops foreign keys. When the phase resumes after an interruption, the statements must not
+// fail, because the phase must add back the foreign keys that it has dropped before it reports
+// orphans. So the statement for a foreign key does not fail if the foreign key does not exist,
+// or if its columns in one of the tables have their new types already.
 func rejectOrphansFirst(g *graph) []plan.Statement {
 	var statements []plan.Statement
 	for _, f := range g.allDropped() {
@@ -56,9 +56,9 @@ func rejectOrphansFirst(g *graph) []plan.Statement {
 }
 
 // verifyRows returns statements that look for orphans after the foreign keys have been
-// added back. A transaction that began before that may have deleted a parent without a
-// check, and not be committed yet. Therefore the statements first lock each parent table
-// for a moment, because LOCK TABLES waits for such transactions.
+// added back. A transaction may have deleted a parent without a check while the foreign key
+// was dropped, and may still be open. Therefore the statements first lock each parent table
+// for a moment, because LOCK TABLES waits for the end of such a transaction.
 func verifyRows(g *graph, keys []mycatalog.ForeignKey) []plan.Statement {
 	var statements, orphans []plan.Statement
 	var parents []plan.TableName
@@ -95,9 +95,10 @@ func lookupTime(t *mycatalog.Table, mariadb bool) time.Duration {
 	return time.Duration(t.Rows) * 3 * time.Microsecond
 }
 
-// blockOrphans returns a blocker for each foreign key that has orphans. It leaves out
-// large tables, in which the search takes long. It also leaves out foreign keys that an
-// unfinished run may have dropped, because the plan must add these back in any case.
+// blockOrphans returns a blocker for each foreign key that has orphans. It leaves out a
+// foreign key from or to a table of more than maxSearchedRows rows, because the search takes
+// long. It also leaves out foreign keys that an unfinished run may have dropped, because the
+// plan must add these back in any case.
 func blockOrphans(ctx context.Context, conn *sql.Conn, g *graph) (found engine.Findings, err error) {
 	for _, f := range g.allDropped() {
 		// parent may be nil only for a foreign key of the journal.

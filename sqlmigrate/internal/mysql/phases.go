@@ -9,10 +9,10 @@ import (
 )
 
 // phasesOf returns the phases that have steps, a note if they drop foreign keys, and the
-// findings of guardPhase on tables that get no CHECK. A phase of several steps begins and
-// ends with a step for the journal, because an error could interrupt it half-way. If there
-// is an unfinished run, the first phase takes over its entries of the journal, so that it
-// completes this run.
+// findings of guardPhase on tables that get no CHECK. If phase widen or detach has several
+// steps, it begins and ends with a step for the journal, because an error could interrupt the
+// phase half-way. If there is an unfinished run, the first of these phases takes over the
+// run's entries of the journal, and so completes the run.
 func phasesOf(g *graph, want engine.Request) (phases []plan.Phase, found engine.Findings) {
 	widen := widenPhase(g)
 	if len(g.dropped) > 0 {
@@ -27,7 +27,8 @@ func phasesOf(g *graph, want engine.Request) (phases []plan.Phase, found engine.
 		guard, omitted = guardPhase(g)
 		found.Add(omitted)
 	}
-	// The first phase completes an unfinished run. If there is no phase, widen gets steps for that.
+	// The first phase completes an unfinished run. If neither phase has steps, widen gets the
+	// steps for the journal.
 	first := &widen
 	if len(widen.Steps) == 0 && len(detach.Steps) > 0 {
 		first = &detach

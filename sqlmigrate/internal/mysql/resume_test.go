@@ -56,7 +56,7 @@ func mysqlFailures(on testdb.Target) []mysqlFailure {
 type mysqlStop struct {
 	mysqlFailure
 	statement int                // the statement at which the run is stopped, counted from 0 over all phases
-	reached   bool               // whether the run had so many statements, so that it was stopped
+	reached   bool               // whether the run came to the statement, so that it was stopped
 	ctx       context.Context    // the context for the run
 	cancel    context.CancelFunc // cancels ctx
 }

@@ -41,8 +41,8 @@ var mysqlRentals = []string{
 }
 
 // A routine fails if it copies a Snowflake ID into a narrow variable. Therefore the notes
-// of a plan name each routine that uses a moved key, with its narrow variables, and no
-// other routine.
+// of a plan name each routine that mentions a moved key and has narrow variables, with these
+// variables, and no other routine.
 func TestMySQLNotesRoutines(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

@@ -18,9 +18,10 @@ import (
 // The servers widen a column even if a routine copies it into a narrower variable. With a
 // Snowflake ID, the routine then fails with error 1264, or cuts the ID if the SQL mode is
 // not strict. It is unknown which variables hold keys. Therefore a note lists all narrow
-// variables of a routine that mentions a key, because a bigint holds their other values
-// too. A trigger can prevent every write to its table, so it is a blocker, but only if its
-// text assigns a key to a narrow variable.
+// variables of a routine that mentions a key, and advises to make them bigint, which is also
+// right for variables that hold other values. A trigger that fails prevents every write to
+// its table. So a trigger is a blocker, but only if its text assigns a key to a narrow
+// variable.
 
 // A routine is a procedure, function, trigger or event. Table is the table of a trigger.
 // Body is the SQL of the routine, after readRoutines in the form that normalizeBody
@@ -90,7 +91,8 @@ func readRoutines(ctx context.Context, conn *sql.Conn, schema string) (routines 
 				r.Narrow[name] = m[3]
 			}
 		}
-		// In CAST(x AS SIGNED INT), declaration takes SIGNED for the name of a variable.
+		// In CAST(x AS SIGNED INT), the expression declaration takes SIGNED for the name of a
+		// variable.
 		delete(r.Narrow, "signed")
 		delete(r.Narrow, "unsigned")
 	}

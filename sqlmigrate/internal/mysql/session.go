@@ -17,15 +17,15 @@ import (
 
 const (
 	// sqlMode is the SQL mode of a session. STRICT_ALL_TABLES makes the server refuse
-	// values that it would otherwise cut. NO_AUTO_VALUE_ON_ZERO keeps a key of 0 when
-	// AUTO_INCREMENT is added again, which would otherwise give the row a new key. Other
-	// modes are off, because they would refuse columns that exist already, or change the
-	// meaning of quotes.
+	// values that it would otherwise cut. Without NO_AUTO_VALUE_ON_ZERO, a statement that
+	// adds AUTO_INCREMENT would give a row with key 0 a new key. Other modes are off, because
+	// with them the server would refuse columns that exist already, or read quotes in another
+	// way.
 	sqlMode = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO"
 
-	// inspectWait is how long an inspection waits for the lock of another session. A run
-	// that has lost its client still holds it, because the server first runs the statement
-	// of such a run to its end.
+	// inspectWait is how long an inspection waits if another session holds the named lock.
+	// A run that has lost its client holds the lock until its statement has ended, because
+	// the server runs the statement to its end.
 	inspectWait = 10 * time.Second
 
 	// expiry is the setting for how long MySQL returns a cached value of an AUTO_INCREMENT
@@ -39,9 +39,10 @@ const (
 	// warning, if their result is longer than a packet of the server.
 	LongestText = 16 << 20
 
-	// allWarnings is the largest number of warnings of a statement that MariaDB can keep. Its
-	// default is 64, so that a later warning would be lost, for example about a value that
-	// was cut. MySQL keeps 1,024, and changes this number only with a privilege.
+	// allWarnings is the largest value of the setting max_error_count, the number of warnings
+	// of a statement that the server keeps. With MariaDB's default of 64, a later warning
+	// would be lost, for example about a value that was cut. MySQL keeps 1,024, and changes
+	// this number only for an account with a privilege.
 	allWarnings = 65535
 
 	// restoreTimeout limits the time to restore the settings, or to drop the copies of a
@@ -215,8 +216,8 @@ func readTriggersAgain(ctx context.Context, pool *sql.DB) (err error) {
 	return CloseTables(ctx, conn, tables)
 }
 
-// CloseTables makes MariaDB close InnoDB tables of the current database, so that it reads their
-// triggers again. It first tries FLUSH TABLES. If the account may not flush
+// CloseTables makes MariaDB close InnoDB tables of the current database, so that the server
+// reads their triggers again. CloseTables first tries FLUSH TABLES. If the account may not flush
 // tables, it runs ALTER TABLE … ENABLE KEYS for each table, which closes the table and changes
 // nothing in InnoDB. Each of these statements waits for a table for at most a second.
 func CloseTables(ctx context.Context, conn *sql.Conn, tables []string) error {

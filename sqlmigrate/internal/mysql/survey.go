@@ -28,8 +28,8 @@ const (
 AND TABLE_NAME NOT IN ('` + mycatalog.JournalTable + `', '` + mycatalog.OnlineTable + `') ORDER BY 1, 2`
 
 	// keysSQL returns the columns that alone are the primary key; MAX returns the only column.
-	// Survey marks them, because their values do not show to which table they refer. They
-	// look like the keys of every other table.
+	// Survey marks such a column (Alone). Its values, such as 1, 2 and 3, are also keys of most
+	// other tables, so they do not show that the column refers to a certain table.
 	keysSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, MAX(COLUMN_NAME), '', '', '' FROM information_schema.STATISTICS
 WHERE ` + inSchemas + ` AND INDEX_NAME = 'PRIMARY' GROUP BY TABLE_SCHEMA, TABLE_NAME HAVING COUNT(*) = 1`
 

@@ -107,7 +107,7 @@ type tableCopy struct {
 	keys        []plan.Column  // the columns in which keys are tried
 	partitioned bool           // whether a key decides the partition of a row, so that the copy needs the partitions
 	createErr   error          // why the copy could not be created
-	changeErr   error          // the error with which the table would reject the change of its columns by the plan
+	changeErr   error          // the error with which the table would reject the change of its columns, see tryChange
 }
 
 // newName returns the name of the next copy of a table or view in this schema, for example
@@ -251,7 +251,7 @@ func (r *trial) tryChange(ctx context.Context, c *tableCopy, createErr error) er
 
 // mayRejectChange reports whether the table may refuse to widen a column, although its
 // copy was created. This is the case if the table has another engine than InnoDB, or an
-// index with a key and a column of another type, such as a string. Such an index can
+// index on a key and a column that is not an integer, such as a string. Such an index can
 // become too wide for the server.
 func (c *tableCopy) mayRejectChange() bool {
 	return !strings.Contains(c.Options, "ENGINE=InnoDB") || slices.ContainsFunc(c.Elements, func(e string) bool {

@@ -16,8 +16,8 @@ import (
 // Enter implements [engine.Copies]. It first inserts successive rows of a table together
 // by a single statement, which usually succeeds, and then returns nil for each of them. If
 // the statement fails, it inserts each row alone, to learn the error of each row. It also
-// does so if a column may round keys, because enter reads each key back, and must do that
-// before a row with the same rounded key replaces the row.
+// inserts each row alone if a column may round keys, as a float does. Then enter must read each
+// row back before the next row, which may have the same rounded key, replaces it.
 func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error, err error) {
 	for len(rows) > 0 {
 		// The first n rows are for the copy c.
@@ -39,11 +39,11 @@ func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error,
 	return refusals, r.err
 }
 
-// enter inserts one row, and returns the error with which the moved table would reject it.
-// If the table rejects the change of its columns by the plan, this is the error of the
-// change. A row that tries the present types (AsIs) does not need the change, so enter
-// returns nil for it. It reads an inserted row back, because the column may have rounded
-// its key.
+// enter inserts one row, and returns the error with which the moved table would reject the
+// row. If the table rejects the change of its columns by the plan (changeErr), enter returns
+// that error, without inserting the row. A row that tries the present types (AsIs) does not
+// need the change, so enter returns nil for it. enter reads an inserted row back, because a
+// column may have rounded the key.
 func (r *trial) enter(ctx context.Context, c *tableCopy, row engine.Row) error {
 	switch {
 	case c.changeErr != nil && row.AsIs:
@@ -82,9 +82,10 @@ func (r *trial) replace(ctx context.Context, c *tableCopy, rows ...engine.Row) e
 	return r.exec(ctx, "REPLACE INTO "+mycatalog.QuoteTable(c.name)+" ("+strings.Join(names, ", ")+") VALUES "+list)
 }
 
-// value returns the SQL of a value for the column. This is the key that the row has for
-// the column, or the value of fill if the row has no key for it. A column for keys then
-// gets NULL, if it can. The other columns get values if row.Fill is 0, and NULL if it is 1.
+// value returns the SQL of a value for the column. If the row has a key for the column, this
+// is the key, and otherwise the result of fill. For a column of keys without a key in the row,
+// fill returns NULL if the column can be NULL. For the other columns it returns a value if
+// row.Fill is 0, and NULL if row.Fill is 1.
 func (c *tableCopy) value(column *mycatalog.Column, row engine.Row) string {
 	k := c.key(column)
 	isSmall := row.AsIs // rows for the present types have small keys

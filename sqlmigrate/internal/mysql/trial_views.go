@@ -59,10 +59,10 @@ type viewTrial struct {
 //
 // A view cannot read a temporary table. Therefore Views runs the text of the view's query,
 // in which the names of the copies replace the names of the tables. This is possible
-// because the servers write these names in a uniform way. It stores the result in a new
-// table, because a key that the view cuts is an error then, whereas the server only warns
-// when a client reads it. This table is the copy of the view, for views that read the
-// view.
+// because the servers write these names in a uniform way. Views stores the rows of the query
+// in a new temporary table. If the query cuts a key, this is an error, whereas a SELECT would
+// only have a warning. The new table is the copy of the view, and takes its place in the
+// queries of other views that read the view.
 //
 // Views ignores its parameter asIs, because each table has only one copy.
 func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (shown []engine.Shown, err error) {
@@ -144,8 +144,8 @@ func (g *viewTrial) show(ctx context.Context, v view) (again bool) {
 	// The first by name, because the order of the map is random.
 	g.tables[name] = slices.MinFunc(tables, plan.TableName.Compare)
 	result := engine.Shown{Table: g.tables[name], View: g.server.Normalize(v.TableName)}
-	// The query must call no function that may change something or wait, and must read no
-	// table or view without a copy.
+	// Run the query only if it calls no function that may change something or wait, and reads
+	// no table or view without a copy.
 	if !callsFunction.MatchString(query) && !slices.ContainsFunc(readsTable.FindAllString(query, -1), isOriginal) {
 		target := g.newName(v.Schema)
 		if result.Rows, result.Err = g.temporary(ctx, target, " AS "+query); result.Err == nil {

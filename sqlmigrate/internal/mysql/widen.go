@@ -23,8 +23,9 @@ func widenPhase(g *graph) plan.Phase {
 	}
 	for _, columns := range byTable(g.columnsToWiden()) {
 		phase.Steps = append(phase.Steps, widenStep(g, columns))
-		// With phase park, the counters are still parked when these checks of the way back run,
-		// so rejectChanged checks them when the way back of phase widen begins.
+		// Revert runs the checks of all phases before it takes the first phase back. With phase
+		// park, the counters are still parked then. So these checks leave the counters out, and
+		// rejectChanged checks the counters when the way back of phase widen begins.
 		phase.Check = append(phase.Check, fitOldTypes(columns, !g.parks)...)
 	}
 	for _, keys := range g.dropped {
@@ -102,12 +103,12 @@ func addClauses(keys []mycatalog.ForeignKey) string {
 	return mycatalog.Join(keys, ", ", func(f mycatalog.ForeignKey) string { return "ADD " + f.Text })
 }
 
-// addBeforeIndexes returns the statements that add the foreign keys of a table back when
-// the phase is taken back. The server must then keep the indexes that it had created for
-// these foreign keys, see (*graph).indexesToRebuild. It keeps them if widenStep has
-// created them explicitly. If the phase has stopped before widenStep, the server would
-// replace them. So the first statement creates the indexes and adds the foreign keys
-// together.
+// addBeforeIndexes returns the statements of the way back that add the foreign keys of a
+// table back. For these foreign keys the server has created indexes without being asked, and
+// it would now replace them, see (*graph).indexesToRebuild. It keeps an index that a statement
+// has created explicitly. The step of widenStep does this, but the phase may have stopped
+// before that step. So the first statement creates the indexes again and adds the foreign
+// keys.
 //
 // The first statement is skipped if somebody has changed the indexes since the inspection.
 // The second statement then only adds the foreign keys.

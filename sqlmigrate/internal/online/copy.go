@@ -44,9 +44,10 @@ type copyPass struct {
 	task
 	pace *pace
 
-	// skipped are the positions at which batches began that skipped rows, because another
-	// program had locked them. copySkipped repeats these batches. If the run is interrupted
-	// before, stage constrain finds the rows if they differ, and copies again.
+	// skipped are the first positions of the batches that skipped rows, because another
+	// program had locked the rows. copySkipped repeats these batches. If the run is
+	// interrupted before copySkipped, stage constrain finds the skipped rows that differ, and
+	// the rows are copied again.
 	skipped []int64
 }
 
@@ -55,8 +56,8 @@ type copyPass struct {
 func (r *Run) copyAll(ctx context.Context, t task) error {
 	c := &copyPass{Run: r, task: t, pace: &pace{Config: &r.config, rows: r.config.Smallest}}
 	r.report.beginCopy(r.move)
-	// Make waitUntilAllowed check the replicas before the first batch. Its last check was
-	// perhaps before a step of another kind, for which it does not check them.
+	// Make waitUntilAllowed check the replicas before the first batch. Its last check may have
+	// been for a step of another kind, and such a check leaves out the replicas.
 	r.lastCheck = time.Time{}
 	for last := false; !last; {
 		from := r.move.Position
@@ -148,14 +149,14 @@ type pace struct {
 	rows int // the number of rows of the next batch
 }
 
-// adapt sets the number of rows of the next batch, so that this takes about as long as
-// Config.Stall allows, from the time that batch b took. This time is also how long a program
-// may have had to wait for a row of the batch. The number shrinks at once but grows slowly,
-// because the next rows may be on pages that are not in memory.
+// adapt computes the number of rows of the next batch from the time that batch b took, so that
+// the next batch takes about as long as Config.Stall allows. A batch holds locks on its rows
+// for that time, and a program that writes one of the rows waits. The number shrinks at once
+// but grows slowly, because the next rows may be on pages that are not in memory.
 //
 // At full pace, the time of the commit does not count, because the commit of a smaller
-// batch is not faster. While the disk is busy, the batches would otherwise shrink to some
-// rows each, and the copy would do little more than commit.
+// batch is not faster. If it counted, the batches would shrink to a few rows while the disk
+// is busy, and the copy would do little more than commit.
 func (p *pace) adapt(b engine.Batch) {
 	took := b.Took
 	if p.Settings.Pace == plan.PaceFull {
@@ -181,7 +182,7 @@ func (p *pace) halve() { p.rows = max(p.rows/2, p.Smallest) }
 // slows all programs, so the pause is longer by twice the excess.
 //
 // At full pace, the copy pauses only after a commit that took longer than Config.Stall,
-// because the commits of programs then wait for the disk as long.
+// because the commits of programs wait for the same disk for as long.
 func (p *pace) pauseAfter(b engine.Batch) time.Duration {
 	if p.Settings.Pace == plan.PaceFull {
 		return max(0, b.Commit-p.Stall)

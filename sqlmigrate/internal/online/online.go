@@ -99,13 +99,14 @@ func (r *Run) open(ctx context.Context, mayBegin bool, do func() error) (err err
 }
 
 // beginRevert turns the move around, so that its next steps are the first steps of the way
-// back. The way back begins with the stage of the next step forwards, because some steps of
-// this stage may be done, and then takes back the stages before it. The last stage cannot be
-// taken back. So if a step of the last stage is done, beginRevert returns an error, and
-// otherwise the way back begins with the stage before the last.
+// back. The way back starts with the stage of the next step forwards, of which some steps may
+// be done, and continues with the stages before it, down to the first. The last stage cannot
+// be taken back. If a step of the last stage is done, beginRevert returns an error. If the next
+// step is the first of the last stage, the way back starts with the stage before the last.
 //
-// The way back may begin with Verify steps, which check that it is possible. beginRevert runs
-// these first. If one fails, the move stays as it is, so that Apply or Finish can continue it.
+// The way back may begin with Verify steps, which check that the way back is possible.
+// beginRevert runs them before it turns the move around. If one fails, the move stays as it
+// is, so that Apply or Finish can continue it.
 func (r *Run) beginRevert(ctx context.Context) error {
 	back := *r.move
 	all := tasks(&back)
@@ -124,8 +125,8 @@ func (r *Run) beginRevert(ctx context.Context) error {
 		if t.Kind != plan.Verify {
 			break
 		}
-		// runStep records the move that it gets. r.move still goes forwards, so this record
-		// changes nothing.
+		// runStep records its argument next. Pass r.move and not &back, because the recorded
+		// move must go forwards until all checks have passed.
 		if err := r.runStep(ctx, t, r.move, r.config.Settings); err != nil {
 			return fmt.Errorf("sqlmigrate: %s: %w (nothing has been taken back)", t.Text, err)
 		}

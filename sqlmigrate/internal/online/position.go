@@ -98,7 +98,8 @@ func remaining(m *engine.Move, all []task, factor float64) (rows int64, estimate
 }
 
 // Swapped reports whether the swap is done, after which the new columns have the names of
-// the old columns, and has not been taken back.
+// the old columns, and has not been taken back. If Revert begins in stage swap but before the
+// swap itself, Swapped also returns true until the steps that take back stage swap are done.
 func Swapped(m *engine.Move) bool {
 	swap := slices.IndexFunc(m.Plan.Stages, func(s plan.Stage) bool { return s.Name == plan.StageSwap })
 	if m.Back {

@@ -16,16 +16,16 @@ type reporter struct {
 	all      []task              // the steps of the move in its direction
 	end      int                 // the number of steps after which this call ends
 
-	spent, planned time.Duration // the time that the steps took which this call completed, and the plan's estimate for them
+	spent, planned time.Duration // the time of the steps that this call has completed, with their waits, and the plan's estimate for these steps
 	stepBegun      time.Time     // when the present step began
 
 	copyBegun  time.Time // when this call began the present copy
-	copiedThen int64     // how many rows had been copied by then
+	copiedThen int64     // how many rows had been copied at copyBegun
 	last       time.Time // when the copy was last reported
 }
 
 // begin prepares for the steps that the run is about to do. all are the steps of the move in
-// its present direction. The run does the steps from index m.Done to end, without end.
+// its present direction. The run does the steps from index m.Done to end-1.
 func (r *reporter) begin(m *engine.Move, all []task, end int) {
 	r.all, r.end, r.stepBegun = all, end, time.Time{}
 	r.now.Done, r.now.Of = m.Done, end

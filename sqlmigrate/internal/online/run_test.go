@@ -143,8 +143,8 @@ func newFake() *fake {
 // run returns a run of a new move.
 func (f *fake) run(c online.Config) *online.Run { return online.New(f, nil, nil, newMove(), c) }
 
-// The size of a batch adapts until a batch takes about as long as the allowed stall, and
-// the copy rests for as long as a batch takes.
+// The size of a batch adapts until a batch takes about as long as the allowed stall, which
+// is 50 ms. After each batch, the copy rests for as long as the batch took.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -351,8 +351,8 @@ func TestDiffersElsewhere(t *testing.T) {
 	})
 }
 
-// Revert fails if the check at its beginning finds different rows, and after the last
-// stage has begun. A failed check does not begin the way back.
+// Revert fails if the check at its beginning finds different rows, and if a step of the last
+// stage is done. After a failed check, the move still goes forwards.
 func TestWayBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -371,8 +371,8 @@ func TestWayBack(t *testing.T) {
 		}
 		f.move.Done--
 		f.steps = 0
-		// There are 4 steps: the check, which also runs before the way back begins, and a
-		// step each of the swap and of stage prepare.
+		// 4 steps run: the check before the way back begins, the check again as its first step,
+		// and a step each of the swap and of stage prepare.
 		if err := f.run(online.Defaults()).Revert(t.Context()); err != nil || f.move != nil || f.steps != 4 {
 			t.Errorf("%v, %+v, %d steps", err, f.move, f.steps)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Each wish of an operator makes a move wait before one of its steps, until the wish is
-// withdrawn.
+// Each request of an operator, such as a pause, makes a move wait before one of its steps,
+// until the operator withdraws the request.
 func TestSteering(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -56,8 +56,8 @@ func TestSteering(t *testing.T) {
 	}
 }
 
-// Of all wishes of an operator, only a pause makes Revert wait, because the way back must
-// not be held up.
+// Of the requests of an operator, only a pause makes Revert wait. The others apply to the way
+// forwards, and must not hold up the way back.
 func TestSteeringOfTheWayBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -77,8 +77,8 @@ func TestSteeringOfTheWayBack(t *testing.T) {
 	})
 }
 
-// An operator can ask for a shorter stall, which makes the batches smaller. When the wish
-// is withdrawn, the stall of the configuration counts again.
+// An operator can request a shorter stall, which makes the batches smaller. When the operator
+// withdraws the request, the stall of the configuration counts again.
 func TestSteeringOfThePace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,8 +105,8 @@ func TestSteeringOfThePace(t *testing.T) {
 	})
 }
 
-// An operator can ask for full pace, at which the copy does not rest. When the wish is
-// withdrawn, the pace of the configuration counts again.
+// An operator can request full pace, at which the copy does not rest. When the operator
+// withdraws the request, the pace of the configuration counts again.
 func TestSteeringToFullPace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

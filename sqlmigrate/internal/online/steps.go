@@ -49,14 +49,14 @@ func (r *Run) runAndAdvance(ctx context.Context, t task) error {
 }
 
 // runStep makes one attempt to run a step, and records next, the move after the step. If the
-// step has an Unless query and this returns true, the step has been done already, for example
-// because an earlier run was interrupted before it recorded the step. Then runStep only
-// records next.
+// Unless query of the step returns true, the step has been done already, for example by an
+// earlier run that was interrupted before it recorded the step. Then runStep only records
+// next.
 func (r *Run) runStep(ctx context.Context, t task, next *engine.Move, s engine.Settings) error {
 	done := false
 	if t.Unless != "" {
-		// ctx is not used, because some drivers close the connection when it ends during
-		// a query.
+		// The query does not get ctx, because some drivers close the connection if the
+		// context of a query ends.
 		if err := r.conn.QueryRowContext(context.WithoutCancel(ctx), t.Unless).Scan(&done); err != nil {
 			return err
 		}
@@ -67,17 +67,18 @@ func (r *Run) runStep(ctx context.Context, t task, next *engine.Move, s engine.S
 	return r.driver.RunStep(ctx, r.conn, t.OnlineStep, next, s)
 }
 
-// maxRepairs limits how often the rows are copied again because some differ. If rows still
-// differ after that, the cause is one that a copy does not remove, and the step fails.
+// maxRepairs limits how often runWithRetries copies the rows again because some differ. If
+// rows still differ after the third repair, a copy does not remove the cause, and the step
+// fails.
 const maxRepairs = 3
 
 // runWithRetries runs a step, and records next, the move with the step done. It tries the
 // step again, with pauses, while the step does not get a lock and the patience of the
 // configuration lasts.
 //
-// The steps of stage constrain compare the copy with the table. If rows differ there,
-// runWithRetries copies them again before it repeats the step. It does not do this on the way
-// back, which removes the copy.
+// The steps of stage constrain compare the copy with the original rows. If a step finds rows
+// that differ, runWithRetries copies the rows again and repeats the step. It does not do this
+// on the way back, which removes the copy.
 func (r *Run) runWithRetries(ctx context.Context, t task, next *engine.Move) error {
 	repaired := 0
 	for tries := (engine.Tries{Limit: r.config.Patience}); ; {

@@ -118,8 +118,8 @@ CREATE TYPE shape AS (id integer); CREATE TABLE typed OF shape; ALTER TABLE plai
 }
 
 // Columns returns the type of a column below its domain, the digits before the decimal
-// point, and the properties that a column in its place would need. The result is in the
-// order of the table, although the test asks in another order.
+// point, and the properties that an online move gives to the new column. The result is in
+// the order of the table, although the test asks in another order.
 func TestColumns(t *testing.T) {
 	t.Parallel()
 	r := open(t, `CREATE DOMAIN number AS integer; CREATE TABLE t (a smallint, b number, c varchar(7), d numeric(12, 2), e text,

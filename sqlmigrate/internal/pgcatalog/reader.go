@@ -1,6 +1,7 @@
 // Package pgcatalog reads PostgreSQL's catalog for packages postgres and pgonline. It has
 // one model of relations, columns and the objects that belong to them, and makes no
-// decisions. It only creates temporary tables, which are gone after its transaction.
+// decisions. It changes nothing in the database. Only in a transaction of [Scratch] can a
+// caller create temporary tables, which end with the transaction.
 //
 // [Open] returns a [Reader], with which the server writes names relative to the search
 // path of the connection, as messages need them. [Reader.Qualify] returns a
@@ -42,11 +43,10 @@ type Reader struct {
 type QualifiedReader struct{ *Reader }
 
 // openSQL returns the properties of the server and of the current role, in the order of the
-// fields of Reader. The number of locks is the size of the lock table, as PostgreSQL's
-// documentation of max_locks_per_transaction computes it. The query also turns off two
-// settings for the transaction. With row_security, a policy would hide rows, and thereby
-// the largest key, without an error. With jit, compiling the queries would take longer than
-// running them.
+// fields of Reader. The lock table has room for max_locks_per_transaction locks of each
+// server process and of each prepared transaction. The query also turns off two settings for
+// the transaction. With row_security, a policy would hide rows, and thereby the largest key,
+// without an error. With jit, compiling the queries would take longer than running them.
 const openSQL = `
 SELECT current_setting('server_version_num')::integer, coalesce(current_schema(), ''), current_user,
        current_setting('max_locks_per_transaction')::integer * (

@@ -43,8 +43,8 @@ WITH source AS (SELECT * FROM unnest($1::text::oid[]) WITH ORDINALITY)` + relati
 )
 
 // Resolve returns the relations with these names, in the same order. It finds names
-// without a schema on the search path. The result is nil for a relation that does not
-// exist.
+// without a schema on the search path. The result has nil in the place of a relation that
+// does not exist.
 func (r *Reader) Resolve(ctx context.Context, names []plan.TableName) []*Relation {
 	quoted := make([]string, len(names))
 	for i, t := range names {
@@ -53,15 +53,15 @@ func (r *Reader) Resolve(ctx context.Context, names []plan.TableName) []*Relatio
 	return r.relations(ctx, namedSQL, quoted, len(names))
 }
 
-// ByOID returns the relations with these OIDs, in the same order. The result is nil for a
-// relation that does not exist.
+// ByOID returns the relations with these OIDs, in the same order. The result has nil in the
+// place of a relation that does not exist.
 func (r *Reader) ByOID(ctx context.Context, oids []int64) []*Relation {
 	return r.relations(ctx, numberedSQL, oids, len(oids))
 }
 
 // relations returns the relations of a query, in the order of the n elements of list, which
-// is the argument of the query and has names or OIDs. The result is nil for an element
-// without a relation.
+// is the argument of the query and has names or OIDs. The result has nil in the place of an
+// element without a relation.
 func (r *Reader) relations(ctx context.Context, query string, list any, n int) []*Relation {
 	found := make([]*Relation, n)
 	for _, row := range Read[struct {

@@ -14,7 +14,7 @@ type Sequence struct {
 	Internal          bool // whether it belongs to an identity
 	Owner             Node // the column with which it is dropped; zero if it has no owner
 	Unlogged          bool
-	LoggedUnlikeTable bool // whether it belongs to an identity, and it is unlogged and the identity's table is not, or the reverse
+	LoggedUnlikeTable bool // whether it belongs to an identity, and only one of it and the identity's table is unlogged
 	Comment           *string
 	HasExtras         bool // whether it has rights, a comment, a security label or a user of its own
 

@@ -30,8 +30,10 @@ func (t Trigger) ChangesRows() bool {
 	return t.Events&forEachRow != 0 && t.Events&before != 0 && t.Events&(onInsert|onUpdate) != 0
 }
 
-// OnUpdate reports whether every UPDATE of the table fires the trigger, whatever columns it
-// sets. It returns false for a trigger that is disabled, or that names columns in UPDATE OF.
+// OnUpdate reports whether every UPDATE of the table fires the trigger, whatever columns the
+// UPDATE sets. It returns false for a trigger that is disabled, or that names columns in
+// UPDATE OF. It returns true for a trigger with ENABLE REPLICA (R), which fires only in
+// sessions with session_replication_role = replica.
 func (t Trigger) OnUpdate() bool {
 	return t.Events&onUpdate != 0 && t.Columns == 0 && t.Enabled != "D"
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// A Use is an object that uses a column. It prevents PostgreSQL from changing the type of
-// the column in place. After an online move, it would keep using the old column, although
-// another column has taken its name.
+// A Use is an object that uses a column, for example a view or a trigger. PostgreSQL does
+// not change the type of a column that such an object uses. An online move instead gives the
+// name of the column to a new column, but the object would continue to use the old column.
 type Use struct {
 	Node    Node
 	Column  string // the name of the column
@@ -18,7 +18,8 @@ type Use struct {
 	Object  string // the server's description, for example trigger g on table t
 
 	// Drop is a statement that drops the object, and Create are statements that create it
-	// again with the same text, so that it uses the columns that have the names then.
+	// again with the same text. If columns were renamed between the two, the object then uses
+	// the columns that have the names of the text at that time.
 	// Both are empty for a view, which package pgview recreates, and for kinds of objects
 	// for which usesSQL has no statements.
 	Drop   string
@@ -130,8 +131,8 @@ SELECT DISTINCT drop, creates FROM found WHERE catalog IN ('pg_trigger', 'pg_pol
 }
 
 // Users returns the server's descriptions of all objects that depend on the columns. An
-// online move reads them when it makes its plan. When it replaces the columns, it compares
-// them with the objects that exist then, to find objects that were created in the meantime.
+// online move reads them when it makes its plan. When it replaces the columns, it reads them
+// again and compares both lists, to find objects that were created in the meantime.
 func (q QualifiedReader) Users(ctx context.Context, table int64, columns []int64) []string {
 	return Read[string](ctx, q.Reader, `
 SELECT DISTINCT coalesce(pg_describe_object(classid, objid, objsubid), '') FROM pg_catalog.pg_depend

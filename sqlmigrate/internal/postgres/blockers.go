@@ -281,9 +281,10 @@ WHERE x.conparentid = 0`,
 		fix:    "make it the same as the parent's",
 	},
 	{
-		// Foreign keys of a partition that are equal to a foreign key which comes from
-		// its partitioned table. When PostgreSQL creates the latter again, it may attach
-		// the former in its place.
+		// Foreign keys that a partition has of its own (x), and that are equal to a foreign
+		// key which comes from its partitioned table (y). When PostgreSQL creates the foreign
+		// keys again, it may use x as the partition's part of the table's foreign key, so that
+		// only one of the two is left.
 		query: `
 SELECT DISTINCT x.conrelid::bigint, pg_describe_object('pg_catalog.pg_constraint'::regclass, x.oid, 0), y.conname::text
 FROM made

@@ -64,7 +64,7 @@ func buildGraph(relations map[int64]*pgcatalog.Relation, columns []pgcatalog.Col
 	for _, c := range sorted {
 		c.root = c.topmost()
 		c.root.members = append(c.root.members, c)
-		c.root.Key = c.root.Key || c.Key // children do not inherit primary keys, so only a child may have one
+		c.root.Key = c.root.Key || c.Key // a child does not inherit a primary key, and may have one that its parent does not have
 		if len(c.parents) > 1 && c.IsNarrow() {
 			found.Block(c.relation.Display, "column "+c.Name, "the table has it from several parents, so none of them can change it",
 				"end all inheritances but one with NO INHERIT")

@@ -219,11 +219,10 @@ func (c *tableCopy) insertRow(row engine.Row) []string {
 	return statements
 }
 
-// value returns the literal for a column of a row. If the row has a key for the column,
-// this is the key. Otherwise it is NULL, or the column's Value, such as 1. The Value is
-// used if needed is true, for a column that cannot be NULL. It is also used if the row's
-// fill is 0, which means that columns without keys have values, unless the column is for
-// keys.
+// value returns the literal for a column of a row. If the row has a key for the column, this
+// is the key. Otherwise it is the column's Value, such as 1, or NULL. If needed is true, the
+// column cannot be NULL and gets its Value. In fill 0, every column that does not hold keys
+// gets its Value too.
 func (c *tableCopy) value(column copyColumn, row engine.Row, needed bool) string {
 	value := pgsql.If(needed || row.Fill == 0 && !column.Key, column.Value)
 	if key := row.Keys[column.Name]; key != 0 {

@@ -11,8 +11,8 @@ import (
 )
 
 // planDetach plans phase detach, after which the database no longer assigns keys. The phase
-// cannot be taken back once a key is a Snowflake ID. A key of issued or more is taken for a
-// Snowflake ID. locks is the size of the server's lock table.
+// cannot be taken back once a key is a Snowflake ID. issued is the smallest key that counts
+// as a Snowflake ID. locks is the size of the server's lock table.
 func planDetach(g *graph, issued int64, locks int) (plan.Phase, engine.Findings) {
 	phase := plan.Phase{Name: plan.Detach, Transaction: true}
 	assigned := keepIf(g.tables, func(t *table) bool { return len(t.assignedColumns()) > 0 })
@@ -61,9 +61,9 @@ func parkStep(t *table) plan.Step {
 	return step
 }
 
-// assignedMembers returns the members of the columns that have an identity or a default. The
-// members of a column are the column itself, and the columns that partitions and children
-// inherit from it.
+// assignedMembers returns the members of the columns, without the members that have neither
+// an identity nor a default. The members of a column are the column itself, and the columns
+// that partitions and children inherit from it.
 func assignedMembers(columns []*column) []*column {
 	var found []*column
 	for _, c := range columns {
@@ -116,10 +116,10 @@ func detachUp(t *table, columns []*column) []string {
 }
 
 // detachCheck returns a statement that fails, before the phase is taken back, if the
-// database could not assign the next keys. It fails if a column has Snowflake IDs, which are
-// keys of issued or more, because the database would continue after them and assign IDs that
-// a generator issues too. It also fails if a key is so large that a sequence has no next
-// value after it.
+// database could not assign the next keys. It fails if a column has Snowflake IDs, because
+// the database would continue after them and assign IDs that a generator issues too. issued
+// is the smallest key that counts as a Snowflake ID. The statement also fails if a key is so
+// large that a sequence has no next value after it.
 func detachCheck(columns []*column, issued int64) string {
 	var rejections []string
 	for _, c := range columns {
@@ -136,8 +136,8 @@ func detachCheck(columns []*column, issued int64) string {
 				continue
 			}
 			m := c.userOf(s)
-			// A key that was there at the time of the plan did not stop the sequence, so only
-			// larger keys count.
+			// On the way back, setNextKey ignores keys that were past the sequence at the time
+			// of the plan. If such a key is s.Largest or more, only keys after it are rejected.
 			limit := max(s.Largest, c.keys.Largest.Int64+1)
 			rejections = append(rejections, rejectIf(
 				fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", m.relation.Target(), pgsql.Quote(m.Name), limit),
@@ -233,8 +233,9 @@ func (s *sequence) restoreProperties() []string {
 // 21 continues with 51 if the largest key is 42.
 //
 // Keys that were past the sequence already at the time of the plan are ignored, because the
-// sequence ignored them then too. For a sequence that counts down, the smallest key takes
-// the place of the largest.
+// sequence ignored them then too. This is so only if c is a root, because the field keys,
+// which isBehind reads, is not set for the column of a partition or child. For a sequence
+// that counts down, the smallest key takes the place of the largest.
 func (s *sequence) setNextKey(c *column) string {
 	aggregate, atOrPast, next := "max", ">=", s.next()
 	if s.Increment < 0 {

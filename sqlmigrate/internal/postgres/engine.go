@@ -173,8 +173,8 @@ func (f *facts) plan(r *pgcatalog.Reader, want engine.Request) *engine.Result {
 	return result
 }
 
-// planTable converts the table to the type that plans use. A table in the current schema,
-// whose name is schema, has no schema there.
+// planTable converts the table to the type that plans use. schema is the name of the current
+// schema. For a table in it, the field Schema of the result is empty.
 func (t *table) planTable(schema string) plan.Table {
 	result := plan.Table{Schema: t.Schema, Name: t.Name, Rows: t.Rows, Bytes: t.Bytes, NotAnalyzed: t.NotAnalyzed}
 	if t.Schema == schema {

@@ -31,10 +31,9 @@ type table struct {
 	members []int64 // OIDs of the table itself, its partitions and children, parents first
 	checks  []check // the CHECKs that its keys need
 
-	// up holds the statements for the objects that phase widen drops and creates again,
-	// and down the statements for those that it drops and creates again when it is taken
-	// back. kept are the statements that restore properties of objects in both directions,
-	// such as comments of indexes.
+	// The field up has the statements with which phase widen drops objects and creates them
+	// again, and down has these statements for the way back. The statements in kept restore
+	// properties of objects in both directions, such as comments of indexes.
 	up, down recreation
 	kept     []string
 }
@@ -122,8 +121,8 @@ type view struct {
 // A recreation holds the statements for objects that are dropped before a column changes
 // its type, and created again afterwards. These are the indexes of partitions and, when a
 // column is made narrow again, the objects with expressions, because PostgreSQL would
-// change the expressions (see [Rebuilt]). references adds foreign keys again, and
-// attaches attaches indexes of partitions to the index of their table.
+// change the expressions (see [Rebuilt]). The statements in references add foreign keys
+// again, and those in attaches attach indexes of partitions to the index of their table.
 type recreation struct {
 	drops, creates, attaches, references []string
 

@@ -46,8 +46,8 @@ func (i *index) table() string { return pgsql.Qualified(i.Schema, i.Table) }
 // SELECT, up to FROM and its joins.
 //
 // An index is Rewritten if it has expressions or a predicate. Indexes of partitioned tables
-// (relkind 'I') and of partitions are excluded there, because addPartitioned recreates them
-// in any case. The joins find the constraint of the index, which is a primary key, UNIQUE
+// (relkind 'I') and of partitions never count as Rewritten, because addPartitioned recreates
+// them in any case. The joins find the constraint of the index, which is a primary key, UNIQUE
 // or EXCLUDE (contype 'p', 'u', 'x'). pg_get_constraintdef leaves out the storage
 // parameters of the first two kinds, so the query inserts them into the definition, before
 // DEFERRABLE. A dependency of type 'x' is DEPENDS ON EXTENSION. The foreign keys exclude

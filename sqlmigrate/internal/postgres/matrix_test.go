@@ -136,7 +136,7 @@ func pgSchema(key, reference, before, after string) string {
 	return ddl + references
 }
 
-// pgTypeOf returns the integer type of a key that is defined as key.
+// pgTypeOf returns the integer type of a definition such as bigserial, which is bigint here.
 func pgTypeOf(key string) string {
 	word, _, _ := strings.Cut(key, " ")
 	return strings.NewReplacer("smallserial", "smallint", "bigserial", "bigint", "serial", "integer").Replace(word)

@@ -100,9 +100,10 @@ func postgresNoNotes(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// Phase guard adds a CHECK to each key that has none. It has the name that GORM would
-// give it, or a free name. want is a part of the statement that adds it; if empty, no
-// CHECK is needed. GORM cuts a long name to 55 bytes, and adds eight digits of a hash.
+// Phase guard adds a CHECK to each key that has none. The name of the CHECK is the name that
+// GORM would give to it, or a free name. The field want is a part of the statement that adds
+// the CHECK. If want is empty, no CHECK is needed. GORM cuts a long name to 55 bytes, and
+// adds eight digits of a hash.
 func postgresGuards(t *testing.T, server *migratetest.PgServer) {
 	for _, test := range []struct {
 		name, ddl, want string

@@ -44,7 +44,7 @@ func postgresFailures(t *testing.T, server *migratetest.PgServer) {
 		},
 	} {
 		statements := 0
-		for fail := 1; ; fail++ { // until a run has fewer than fail statements, and so does not fail
+		for fail := 1; ; fail++ { // until a run has no statement with this number, and succeeds
 			cancelled, cancel := context.WithCancelCause(ctx)
 			seen := 0
 			err := direction.call(cancelled, sqlmigrate.WithProgress(func(p sqlmigrate.Progress) {
@@ -209,8 +209,9 @@ func postgresAtEnd(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// Revert refuses keys that do not fit the former type, or from which a sequence could not
-// continue, before it changes the database. Different phases refuse the cases.
+// Revert refuses keys that do not fit the former type, which phase widen checks, or from
+// which a sequence could not continue, which phase detach checks. It does so before it
+// changes the database.
 func postgresLargeKeys(t *testing.T, server *migratetest.PgServer) {
 	const id = "361439850948198"
 	for _, test := range []struct{ name, ddl, insert, want string }{

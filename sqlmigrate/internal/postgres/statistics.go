@@ -11,7 +11,7 @@ import (
 // definition. It reads stxstattarget and stxexprs from JSON, because PostgreSQL 12 does not
 // have these columns. An absent target, NULL (since PostgreSQL 17) and -1 all mean the
 // default. The statistics of a materialized view (relkind 'm') get their owner by name,
-// because the view may not have its owner yet when they are created.
+// because package pgview sets the owner of the view by name too.
 const statisticsColumnsSQL = `s.stxrelid::bigint, to_jsonb(s) ->> 'stxexprs' IS NOT NULL, n.nspname, s.stxname, pg_get_userbyid(s.stxowner),
        s.stxowner = r.relowner AND r.relkind <> 'm', rn.nspname, r.relname,
        coalesce((to_jsonb(s) ->> 'stxstattarget')::integer, -1), obj_description(s.oid, 'pg_statistic_ext'), pg_get_statisticsobjdef(s.oid)

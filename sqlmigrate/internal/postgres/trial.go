@@ -278,8 +278,9 @@ func (o outcome) err() error {
 	}
 	err := fmt.Errorf("ERROR: %s (SQLSTATE %s)", o.Refusal, o.State)
 	if slices.Contains([]string{"08", "25", "40", "53", "55", "57", "58"}, o.State[:2]) {
-		// The server writes the key to its copy before it reaches a write that the trial
-		// does not allow, so it has accepted the key.
+		// A trigger or another function has tried a write that the trial does not allow.
+		// The server converts the key to the type of its column before it calls a function,
+		// so the column has accepted the key.
 		return engine.Unanswered{Cause: err, Written: o.State == readOnlyTransaction}
 	}
 	return err

@@ -50,8 +50,8 @@ var onConflict = regexp.MustCompile(`(?i)\bon\s+conflict\b`)
 // The column TempLast looks for pg_temp in the function's own search_path, because without
 // it the server searches temporary tables first.
 //
-// The last column, CanBeTried, reports whether the trigger can be tried without side
-// effects, and judges only the key. The patterns require that the function is in PL/pgSQL
+// The last column, CanBeTried, reports whether a try of the trigger has no side effects, and
+// fails only because of the key. The patterns require that the function is in PL/pgSQL
 // and does not call a function outside pg_catalog. It must not use statements or
 // functions with effects that a rollback does not undo. It must not read a table either,
 // because a row with the key may be missing there. The replacement of "distinct from" and

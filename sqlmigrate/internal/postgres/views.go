@@ -56,9 +56,10 @@ func definitions(views []*view) []*pgview.View {
 	return list
 }
 
-// block returns a blocker for each reason why the view cannot be created again. A blocker
-// needs a table, which is the table of a column that the view uses directly. readViews
-// therefore calls block before it adds the columns that the view uses through other views.
+// block returns a blocker for each reason why the view cannot be created again. The table of
+// the blocker is the table of a column that the view uses directly. readViews therefore
+// calls block before it adds the columns that the view uses through other views. A view that
+// uses columns only through other views gets a blocker with an empty table.
 func (v *view) block() engine.Findings {
 	var found engine.Findings
 	table, object := plan.TableName{}, "view "+v.Display.String()

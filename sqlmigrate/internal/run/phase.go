@@ -113,7 +113,7 @@ const (
 // pauseAfter returns a random pause before the next attempt. After the first failure it is
 // between half of firstPause and firstPause. These bounds double with each failure, until
 // they are half of longestPause and longestPause. failed is the number of failures before
-// the last.
+// the failure that the pause follows, so it is 0 after the first failure.
 func pauseAfter(failed int) time.Duration {
 	// After 10 doublings the pause is above longestPause; many more would overflow.
 	longest := min(firstPause<<min(failed, 10), longestPause)

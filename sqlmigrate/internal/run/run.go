@@ -29,10 +29,11 @@ type Work struct {
 
 // ErrOrder returns an error if the caller has excluded a phase that must come first:
 //
-//   - [plan.Widen] before [plan.Detach], because the database would assign no key any more,
-//     and Snowflake IDs would not fit,
-//   - on MySQL and MariaDB [plan.Detach] before [plan.Guard], because these servers reject
-//     a CHECK of a column whose keys they assign.
+//   - [plan.Widen] must come before [plan.Detach]. After detach without widen, no program
+//     could insert a row, because the database assigns no key and a Snowflake ID does not
+//     fit.
+//   - [plan.Detach] must come before [plan.Guard] on MySQL and MariaDB, because these
+//     servers reject a CHECK of a column whose keys they assign.
 func (w Work) ErrOrder() error { return errors.Join(w.errDetach(), w.errGuard()) }
 
 // errDetach returns the error of ErrOrder if phase detach is included and phase widen is
@@ -103,10 +104,10 @@ func (r *planRun) checkOrder() error {
 	return errors.Join(r.unlessApplied(plan.Widen, r.errDetach()), r.unlessApplied(plan.Detach, r.errGuard()))
 }
 
-// unlessApplied returns blocked, the error because the phase with this name is excluded,
-// unless an earlier call has applied the phase. To find out, it asks the database by the
-// Unless query of each ALTER TABLE of the phase, which returns true if the statement has
-// been applied. blocked may be nil.
+// unlessApplied returns the error blocked, which is about the excluded phase with this
+// name. It returns nil if an earlier call has applied this phase, or if blocked is nil. To
+// find out, it runs the Unless query of each ALTER TABLE of the phase. The query returns
+// true if the statement has been applied.
 func (r *planRun) unlessApplied(name plan.PhaseName, blocked error) error {
 	if blocked == nil {
 		return nil
@@ -142,7 +143,7 @@ func (r *planRun) complete() error {
 		if err != nil {
 			return fmt.Errorf("%w its tables could not be tried: %w", ErrIncomplete, err)
 		}
-		for _, b := range tried.Blockers { // of no phase, so that the error names none
+		for _, b := range tried.Blockers { // the omission has no phase, so the error names no phase
 			tried.Omitted = append(tried.Omitted, plan.Omission{Blocker: b})
 		}
 		for _, o := range tried.Omitted {

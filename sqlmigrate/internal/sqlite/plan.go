@@ -36,18 +36,19 @@ func (s *schema) plan(affected []*table, want engine.Request, found engine.Findi
 		needsGuard, guardFindings := s.needsGuard(t, c)
 		if want.Park { // the plan has no phase guard, which could leave out a table
 			guardFindings.Omitted = nil
-			if t.autoincrement || !t.keyIsRowid() { // no guard is needed, because the counter is parked, or there is none
+			if t.autoincrement || !t.keyIsRowid() { // no guard is needed, because the counter is parked, or SQLite does not assign the key
 				guardFindings.Blockers = nil
 			}
 		}
 		switch {
-		// The counter is below the limit, so it is not parked yet.
+		// The counter is below the limit, so it is not parked yet, and phase park parks it.
 		case want.Park && t.autoincrement && t.sequence.Int64 < want.Place.Limit.Int64():
 			park.Steps = append(park.Steps, t.park(want))
 			park.Check = append(park.Check, t.detachCheck(c, want.Issued)...)
-		// SQLite assigns such a key as the largest key plus 1, so there is no counter. A key
-		// that needs no guard does not block the plan, because it refers to another key, or the
-		// table has a guard already, which rejects a row without a key.
+		// Without AUTOINCREMENT, SQLite assigns the largest key plus 1, so there is no counter
+		// to park. Such a key blocks the plan if it needs a guard. A key needs no guard if it
+		// refers to another key, or if the table already has a guard, which rejects a row
+		// without a key.
 		case want.Park && !t.autoincrement && needsGuard && t.keyIsRowid():
 			guardFindings.Block(t.tableName(), "column "+c.Name, "without AUTOINCREMENT, SQLite continues from the largest key, and has no counter to park",
 				"create the table again with AUTOINCREMENT, or detach and guard it, once no program inserts without a key")
@@ -160,10 +161,10 @@ func (t *table) detach() plan.Step {
 	}
 }
 
-// detachCheck returns statements that fail if column c holds keys of limit or more, which
-// are Snowflake IDs. They run before the way back of phase detach or park. With such a key,
-// AUTOINCREMENT would continue after the largest ID, and assign IDs that a generator
-// issues too.
+// detachCheck returns statements that fail if column c holds Snowflake IDs, which are keys
+// that are equal to limit or larger. They run before the way back of phase detach or park.
+// With such a key, AUTOINCREMENT would continue after the largest ID, and assign IDs that a
+// generator issues too.
 func (t *table) detachCheck(c *column, limit int64) []plan.Statement {
 	return failUnless(
 		fmt.Sprintf("NOT EXISTS (SELECT 1 FROM main.%s WHERE %s >= %d)", quote(t.Name), quote(c.Name), limit),
@@ -183,8 +184,8 @@ func (t *table) park(want engine.Request) plan.Step {
 // key does not need it, because the table of that key has a guard. Keys of several columns
 // get no guard.
 //
-// needsGuard also returns an omission if a present key is not positive, and a blocker if
-// another trigger has the name of the guard.
+// found has an omission if a present key is not positive, and a blocker if another trigger
+// has the name of the guard.
 func (s *schema) needsGuard(t *table, c *column) (needs bool, found engine.Findings) {
 	if len(t.keys()) != 1 || c.enforced || slices.ContainsFunc(c.refers, func(to *column) bool { return to != c }) {
 		return false, found

@@ -290,8 +290,8 @@ func (t *table) keys() []*column {
 }
 
 // keyIsRowid reports whether the primary key is the rowid, the number by which SQLite
-// stores each row. SQLite assigns it if a row is inserted without it. This is so for a
-// single column of type INTEGER without an index of its own.
+// stores each row. SQLite assigns the rowid to a row that is inserted without it. The primary
+// key is the rowid if it is a single column of type INTEGER without an index of its own.
 func (t *table) keyIsRowid() bool {
 	keys := t.keys()
 	return len(keys) == 1 && !t.keyIndex && fold(keys[0].Type) == "integer"

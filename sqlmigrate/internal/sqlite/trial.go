@@ -40,15 +40,15 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 	if r.choose(read[object](ctx, &r.reader, copiedObjectsSQL)); len(r.objects) == 0 { // all tables accept every integer
 		return found, r.err
 	}
-	// Foreign keys are turned off, so that a key can be tried without a parent row.
+	// Turn the check of foreign keys off, so that a key can be tried without a parent row.
 	restore, err := setPragma(ctx, conn, "foreign_keys", 0)
 	if err != nil {
 		return found, err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
 	if err := r.open(ctx); err != nil || r.err != nil {
-		// If SQLite cannot attach the database, r.err is nil, so that this is a note, and not an
-		// error.
+		// If SQLite cannot attach the database, err is SQLite's error and r.err is nil. Then Try
+		// returns a note that no key was tried, and no error.
 		found.NotTried(plan.TableName{}, err)
 		return found, r.err
 	}

@@ -25,8 +25,8 @@ func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error,
 
 // enter inserts a row into its copy, checks that a row with its keys then exists, and
 // rolls back, so that the rows of a trial do not conflict. It returns nil if the copy has
-// accepted the row, and otherwise the error of SQLite. With row.AsIs, it tries the table as
-// it is today, so it first drops the guards, which do not exist yet.
+// accepted the row, and otherwise the reason. If row.AsIs is true, it tries the table as it is
+// today, without the guards that the plan creates, so it first drops the guards of the copies.
 func (r *trial) enter(ctx context.Context, row engine.Row) error {
 	t := r.Trial.Tables[row.Table]
 	if err := cmp.Or(r.err, r.copyErrs[fold(t.Name)]); err != nil {

@@ -59,8 +59,8 @@ func (p *insertParser) is(i int, words ...string) bool {
 }
 
 // into parses the rest of a statement after its first word INSERT or REPLACE. It returns
-// false if the word does not begin a statement. Then no name of a table follows, for
-// example in the head of a trigger (AFTER INSERT ON t) and in the function call
+// false if no name of a table follows the word, because the word then does not begin a
+// statement. Examples are the head of a trigger (AFTER INSERT ON t) and the function call
 // INSERT('abc', 1, 2, 'x'). A token of a Kind above Name is a string or a sign, and no name.
 func (p *insertParser) into() (Insert, bool) {
 	if p.is(p.at, "or") { // skip OR REPLACE of SQLite
@@ -77,9 +77,10 @@ func (p *insertParser) into() (Insert, bool) {
 	return p.insert(in), true
 }
 
-// name parses the name of a table or column, and returns it with the name before its dot,
-// if there is one. For a column, schema is the name of the table. Its parts are tokens of a
-// Kind up to Name, which are words and quoted names.
+// name parses the name of a table or column, for example shop.orders, and returns shop and
+// orders. schema is empty if the name has no dot. For a column, schema is the name of the
+// table. The parts of a name are tokens of a Kind up to Name, which are words and quoted
+// names.
 func (p *insertParser) name() (schema, name string) {
 	for p.at < len(p.tokens) && p.tokens[p.at].Kind <= Name {
 		schema, name = name, p.tokens[p.at].Text
@@ -183,9 +184,9 @@ func (p *insertParser) assignments() (columns []string, values [][]Token) {
 	return columns, values
 }
 
-// assigned parses the column of an assignment if p.at is at its beginning, after SET or a
-// comma, and reports whether it is. Afterwards, p.at is at the =. If there is no
-// assignment, p.at does not change.
+// assigned parses the column of an assignment, such as a of SET a = 1, and reports whether
+// an assignment begins at p.at. An assignment follows SET or a comma. Afterwards, p.at is at
+// the =. If no assignment begins at p.at, p.at does not change.
 func (p *insertParser) assigned() (column string, ok bool) {
 	if !p.is(p.at-1, "set", ",") {
 		return "", false

@@ -10,9 +10,10 @@ import (
 )
 
 // Inserts must find each INSERT, REPLACE and MERGE of a body in the syntax of any
-// database, because one without a key would fail after a move. The keys of the map are
-// bodies of triggers. The values are the tables into which each INSERT writes, and
-// whether it gives a value to column id, or empty if there is no INSERT.
+// database, because a statement without a key would fail after a move. The keys of the map
+// are bodies of triggers. The values name the table into which the statement writes, and
+// say whether the statement gives a value to column id. They are empty if the body inserts
+// no row.
 func TestInserts(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
@@ -46,10 +47,10 @@ func TestInserts(t *testing.T) {
 	}
 }
 
-// Updates must find each UPDATE of a body, because it may copy a key into a narrow
-// column. The keys of the map are bodies of triggers. The values are the table of each
-// UPDATE, and the columns to which it gives NEW.id, or empty if there is no UPDATE
-// statement.
+// Updates must find each UPDATE of a body, because an UPDATE may copy a key into a narrow
+// column. The keys of the map are bodies of triggers. The values have the table of each
+// UPDATE, and the columns that the UPDATE sets to NEW.id. They are empty if the body has no
+// UPDATE statement.
 func TestUpdates(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{

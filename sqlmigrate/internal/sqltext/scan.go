@@ -1,5 +1,6 @@
-// Package sqltext splits SQL into tokens, and finds the statements in a body that insert
-// rows or set columns of NEW. The database packages and package likely use it.
+// Package sqltext splits SQL into tokens. In the body of a trigger or routine, it finds the
+// statements that insert or update rows, or set columns of NEW. The database packages and
+// package likely use it.
 package sqltext
 
 import (

@@ -6,9 +6,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 )
 
-// A trigger that sets NEW.id assigns keys, and must be told from a trigger that only
-// reads it. The keys of the map are bodies of triggers, and the values are whether they
-// set it.
+// A trigger that sets NEW.id assigns keys, and must be told from a trigger that only reads
+// NEW.id. The keys of the map are bodies of triggers. The values are true if the body sets
+// NEW.id.
 func TestSets(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]bool{

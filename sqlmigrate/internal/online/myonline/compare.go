@@ -78,9 +78,10 @@ const beforeAll, afterAll = -1e19, 1e20
 // maxRowsOfRange limits the rows of a range. More rows make the comparison no faster.
 const maxRowsOfRange = 1000
 
-// rowsOfRange returns the number of rows of a range in the comparison of step. If rows have the
-// average length, their text has at most an eighth of the length at which the server cuts it.
-// It has two digits for each byte of a row, so the bytes are a sixteenth of that length.
+// rowsOfRange returns the number of rows of a range in the comparison of step. If each row has
+// the average length, the rows have at most mysql.LongestText/16 bytes together. Their text has
+// two digits for each byte, so it has at most an eighth of mysql.LongestText, the length at
+// which the server cuts a text. This leaves space for rows that are longer than the average.
 func rowsOfRange(step *plan.OnlineStep) int64 {
 	length := max(1, step.Bytes/max(1, step.Rows)) // of a row in bytes, on average
 	return min(max(1, mysql.LongestText/16/length), maxRowsOfRange)

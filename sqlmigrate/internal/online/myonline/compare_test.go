@@ -14,9 +14,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// The comparison counts rows that differ only if a range differs, or if the server has cut
-// its text. Ranges of two rows must find a difference in each row, and rows of the shadow
-// before, between and after the rows of the table.
+// The comparison runs the query that counts differing rows only if the texts of a range
+// differ, or if the server has cut a text. Here a range has two rows, and the query always
+// returns 7. The comparison must find another value in any row, a missing row, and a row that
+// only the shadow has, before, between or after the rows of the table.
 func TestComparedRanges(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {

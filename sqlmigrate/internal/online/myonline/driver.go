@@ -69,8 +69,8 @@ const journal = mycatalog.OnlineTable
 
 // createJournal creates the journal, which has a row for each move. Column open is true while
 // a run is in progress, and stays true if the run is interrupted. Column beat is a time that
-// Lag writes, to see when it arrives on the replicas. The columns other than id are the
-// fields of an [engine.Move].
+// Lag writes, to see when it arrives on the replicas. Column id is the ID of the plan. The
+// remaining columns are fields of an [engine.Move].
 const createJournal = "CREATE TABLE IF NOT EXISTS " + journal + ` (
   id varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY, plan longtext NOT NULL, open boolean NOT NULL DEFAULT FALSE,
   back boolean NOT NULL DEFAULT FALSE, stage int NOT NULL DEFAULT 0, done int NOT NULL DEFAULT 0,
@@ -90,8 +90,8 @@ func New() Driver {
 }
 
 // LoadMove implements [engine.Online]. The journal stores the tables of a move without a
-// schema, because they are all in the current database. So LoadMove removes the schema from a
-// wanted table if it is the current database.
+// schema, because they are all in the current database. So LoadMove removes the schema of a
+// wanted table if the schema is the current database.
 func (d Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []plan.TableName) (*engine.Move, error) {
 	var server mycatalog.Server
 	var exists bool
@@ -125,16 +125,16 @@ func (d Driver) CloseMove(ctx context.Context, conn *sql.Conn, m *engine.Move) e
 // lagTimeout limits the wait for the answer of a replica.
 const lagTimeout = 5 * time.Second
 
-// Lag implements [engine.Online]. A primary does not know how far its replicas are behind, and
-// the replica's own figure is not sufficient, because it is NULL if replication has stopped,
-// and 0 if its source is a replica that is itself behind. Therefore Lag writes a beat, the time
-// of this process's clock, into the journal on the primary, and replication takes it to the
-// replicas. Each call first reads which beat has arrived on each replica, and then writes a new
-// beat. If the primary's last beat has not arrived on a replica, the lag of this replica is the
-// age of the beat that it has.
+// Lag implements [engine.Online]. A primary does not know how far its replicas are behind. The
+// lag that a replica itself shows is not sufficient, because it is NULL if replication has
+// stopped, and 0 if the replica's source is a replica that is behind. Therefore Lag writes a
+// beat, the time of this process's clock, into the journal on the primary, and replication
+// takes it to the replicas. Each call first reads which beat has arrived on each replica, and
+// then writes a new beat. If the primary's last beat has not arrived on a replica, the lag of
+// this replica is the age of the beat that it has.
 //
-// A beat may be old because no run has written another for some time. Its age counts as the
-// lag until the next beat arrives.
+// If no run has called Lag for hours, the beat on a replica is hours old. When Lag has written
+// a new beat, the age of the old beat counts as the lag until the new beat arrives.
 func (d Driver) Lag(ctx context.Context, conn *sql.Conn, m *engine.Move, replicas []*sql.DB) (lag time.Duration, err error) {
 	if len(replicas) == 0 {
 		return 0, nil
@@ -161,9 +161,9 @@ func (d Driver) Lag(ctx context.Context, conn *sql.Conn, m *engine.Move, replica
 	return lag, err
 }
 
-// A beat is the time that Lag has last written into the journal, as a server has it. server is
-// the server_id of this server, or 0 if its journal has no beat. at is in nanoseconds since
-// 1970.
+// A beat is the time that Lag has written last into the journal, as the journal of a primary
+// or replica has it. The field server is the server_id of that server, or 0 if the server has
+// no beat of the move. The field at is in nanoseconds since 1970.
 type beat struct{ server, at int64 }
 
 // readBeat returns the beat of the move in the journal of the server to which conn leads.

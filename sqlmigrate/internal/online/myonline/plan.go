@@ -219,7 +219,8 @@ func sortParents(tables []movingTable) []movingTable {
 	var sorted []movingTable
 	for len(sorted) < len(tables) {
 		before := len(sorted)
-		// Add the tables whose parents have all been added. If there are none, there is no such order.
+		// Add the tables whose parents have all been added. If no table could be added, no order
+		// has parents before their children.
 		for _, s := range tables {
 			if !contains(sorted, s.TableName) && !slices.ContainsFunc(s.Foreign, func(f mycatalog.ForeignKey) bool { return !contains(sorted, f.Parent) }) {
 				sorted = append(sorted, s)

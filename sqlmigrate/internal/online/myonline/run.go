@@ -91,7 +91,8 @@ func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineS
 			return b, err
 		}
 	}
-	// The second query returns no row if fewer rows are left. Then the batch ends at Until.
+	// The second query returns no row if fewer rows are left than the batch may have. Then the
+	// batch ends at Until.
 	to := next.Until
 	err = conn.QueryRowContext(ctx, step.SQL[1], next.Position, rows-1).Scan(&to)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -141,10 +142,11 @@ func (d Driver) copyBatch(ctx context.Context, conn *sql.Conn, statement string,
 // its replacement.
 const valuesDeprecated = 1287
 
-// noWarnings returns an error if the server has warned about the last statement, because it may
-// have changed a value, for example cut a text. A copy would then differ from its table, and a
-// comparison would not see all values. noWarnings ignores warnings that do not concern values,
-// which are of level Note, or have the code valuesDeprecated.
+// noWarnings returns an error if the last statement has left a warning. Such a statement may
+// have stored or returned another value than it should, for example a text that the server has
+// cut. After a statement of copyBatch, the copy could differ from the table. After a query of
+// equalInRanges, the compared texts might not contain all values. noWarnings ignores warnings
+// of level Note, and of the code valuesDeprecated, because they do not concern values.
 func noWarnings(ctx context.Context, conn rows.Querier) error {
 	warnings, err := rows.Read[struct {
 		Level string

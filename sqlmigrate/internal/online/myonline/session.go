@@ -17,11 +17,11 @@ import (
 // its client is gone.
 const claimWait = 10 * time.Second
 
-// OpenMove implements [engine.Online]. It acquires a named lock of the server, which lets only
-// one run work in the database, records a new move, and marks the move as open. When ctx ends,
-// it does not kill a statement, because MariaDB can then leave a table with only some of its
+// OpenMove implements [engine.Online]. It acquires a named lock of the server, so that only one
+// run works in the database. It records the move if it is new, and marks it as open. The end
+// of ctx kills no statement, because MariaDB could then keep a table open with only some of its
 // triggers, as the package comment explains. The caller passes the error of its work to the
-// returned function, which returns this error, or its own if there was none.
+// returned function, which returns this error, or its own error if the caller has none.
 func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ engine.Settings) (func(error) error, error) {
 	session, err := mysql.OpenSession(context.WithoutCancel(ctx), conn, claimWait)
 	if err != nil {
@@ -41,8 +41,8 @@ func (d Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ 
 		return err
 	}
 	if err := d.begin(ctx, conn, session, m); err != nil {
-		// The move stays open if an interrupted run has left it open, because the triggers may
-		// not have been read again.
+		// Do not change column open. If an interrupted run has left it true, begin may have
+		// failed before it made MariaDB read the triggers again, and the next run must do so.
 		return nil, restore(err, nil)
 	}
 	return func(err error) error { return restore(err, d.markOpen(ctx, conn, m, false)) }, nil
@@ -57,7 +57,8 @@ func (d Driver) begin(ctx context.Context, conn *sql.Conn, session *mysql.Sessio
 		return err
 	}
 	if m.Began.IsZero() { // not recorded yet
-		// If another process has recorded the move since then, the statement keeps its row.
+		// If another process has recorded the move since LoadMove, the statement keeps the row
+		// of that process.
 		err := d.Begin(ctx, conn, m, createJournal, "INSERT INTO "+journal+" (id, plan, began, beat) VALUES (?, ?, ?, began) ON DUPLICATE KEY UPDATE id = id", time.Now().UnixNano())
 		if err != nil {
 			return err

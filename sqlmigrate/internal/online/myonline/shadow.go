@@ -10,11 +10,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A move creates a shadow of each of its tables, which are all tables that foreign keys
-// connect. A shadow is a table with wide columns, which triggers and a copy fill, parents
-// first, and which has foreign keys to the other shadows. A single RENAME puts all shadows in
-// the place of the original tables. The move locks rows in the same order as the writes of
-// programs and their triggers, first the row of the original, then the row of the shadow.
+// The tables of a move are all tables that foreign keys connect. The move creates a shadow of
+// each table. A shadow is a table with wide columns, whose foreign keys refer to the other
+// shadows. Triggers and a copy fill the shadows, parents first. A single RENAME puts all shadows
+// in the place of the original tables. The copy locks rows in the same order as a write of a
+// program and its trigger, first the row of the original, then the row of the shadow.
 
 // A movingTable is a table of a move. It also describes the shadow of the table.
 type movingTable struct {

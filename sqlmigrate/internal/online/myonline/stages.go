@@ -14,7 +14,7 @@ import (
 
 // stagesOf returns the stages of a move. tables must be sorted, parents first, because a
 // row of a shadow needs its parent in the parent's shadow. Stage index has no steps, because
-// createStep creates the indexes of the shadows with them.
+// the CREATE TABLE of createStep also creates the indexes of a shadow.
 func stagesOf(tables []movingTable) []plan.Stage {
 	prepare := plan.Stage{Name: plan.StagePrepare, Text: "make shadows with wide columns"}
 	copying := plan.Stage{Name: plan.StageCopy, Text: "fill them by triggers and a copy, parents first"}
@@ -195,7 +195,8 @@ func copyStep(s movingTable) plan.OnlineStep {
 
 // endOfRange returns the query for the last key of a range of rows. Keys are values of the
 // first column of the primary key. The arguments of the query are the key before the range, and
-// the number of rows of the range less one. It returns no row if fewer rows are left.
+// the number of rows of the range less one. The query returns no row if fewer rows are left
+// than the range should have.
 func (s movingTable) endOfRange() string {
 	return fmt.Sprintf("SELECT %[1]s FROM %[2]s FORCE INDEX (PRIMARY) WHERE %[1]s > ? ORDER BY %[1]s LIMIT 1 OFFSET ?",
 		mycatalog.Quote(s.Key()[0].Name), mycatalog.QuoteTable(s.TableName))
@@ -281,8 +282,8 @@ const renamePrefix = "RENAME TABLE "
 func swapStage(tables []movingTable) plan.Stage {
 	old := mycatalog.Join(tables, ", ", func(s movingTable) string { return mycatalog.Literal(oldName(s.TableName).Name) })
 	swapped := "FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN (" + old + ")"
-	// The RENAME gives the old tables their names, so a table with such a name exists only
-	// after it.
+	// Tables with the names of oldName exist only after the RENAME, which gives these names to
+	// the original tables.
 	isSwapped := "SELECT COUNT(*) > 0 " + swapped
 	stage := plan.Stage{Name: plan.StageSwap, Text: "the shadows take the places of the tables"}
 	for _, s := range tables {
@@ -310,13 +311,15 @@ func swapStage(tables []movingTable) plan.Stage {
 	return stage
 }
 
-// counterStep returns the step that raises the shadow's AUTO_INCREMENT to the value of the
-// table, which may be larger because a program has set it. Usually the triggers raise it, a
-// moment after the table's. The step should not run an ALTER because of this moment, because
-// an ALTER could block writers for a second. Therefore it reads the value of the table, waits
-// for 0.2 seconds, and only then compares it with the value of the shadow. An ALTER TABLE does
-// not accept a variable as the value, so the step prepares its text, or DO 0 if the shadow is
-// not behind.
+// counterStep returns the step that raises the AUTO_INCREMENT of the shadow to that of the
+// table. The shadow's is lower if somebody has raised the table's by an ALTER TABLE. It is also
+// lower for a moment after each INSERT into the table, until the trigger has inserted the row
+// into the shadow. An ALTER TABLE could block writers for a second, so the step must not run it
+// only because of such a moment. Therefore the step reads the table's AUTO_INCREMENT, waits
+// for 0.2 seconds, and then compares this earlier value with the shadow's AUTO_INCREMENT.
+//
+// An ALTER TABLE accepts no variable for the value. So the step composes a text, which is the
+// ALTER TABLE, or DO 0 if the shadow is not behind, and prepares and executes this text.
 //
 // isSwapped is a query that is true if the tables have been renamed. The step is then skipped.
 func counterStep(s movingTable, isSwapped string) plan.OnlineStep {
@@ -333,9 +336,9 @@ func counterStep(s movingTable, isSwapped string) plan.OnlineStep {
 }
 
 // unchangedStep returns the step that fails if the table's definition has changed since the
-// plan was made, or if the number of the table's triggers is not that of the move's triggers.
+// plan was made, or if the table has more or fewer triggers than the three of the move.
 // isSwapped is a query that is true if the tables have been renamed. The step is then skipped,
-// because the table is then the former shadow.
+// because the table of that name is the former shadow.
 func unchangedStep(s movingTable, isSwapped string) plan.OnlineStep {
 	step := s.step(plan.Verify, "refuse it if it has been changed since the plan: take the move back and plan it again", "", fmt.Sprintf(
 		"SELECT %s <> %s\n  OR (SELECT COUNT(*) <> %d FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND EVENT_OBJECT_TABLE = %s)",
@@ -346,8 +349,8 @@ func unchangedStep(s movingTable, isSwapped string) plan.OnlineStep {
 
 // namesSteps returns the step that replaces the foreign keys of the new table, the former
 // shadow, by foreign keys with the original names, which are free after the old table is
-// dropped. It turns off the check of the rows, because the replaced foreign keys have ensured
-// that they are valid. There is no step if the table has no foreign keys.
+// dropped. The step turns the check of the rows off, because the rows satisfy the replaced
+// foreign keys. There is no step if the table has no foreign keys.
 func namesSteps(s movingTable) []plan.OnlineStep {
 	if len(s.Foreign) == 0 {
 		return nil

@@ -22,7 +22,7 @@ const (
 )
 
 // withoutWaiting is a prefix that makes a statement fail at once on MariaDB if a lock is not
-// free. MySQL treats it as a comment, because it has no such statement.
+// free. MySQL has no SET STATEMENT, and treats the text in /*M! … */ as a comment.
 const withoutWaiting = "/*M! SET STATEMENT lock_wait_timeout = 0, innodb_lock_wait_timeout = 0 FOR */ "
 
 // lockFree matches the statements of a short step that need no exclusive access to a table. It
@@ -45,12 +45,13 @@ func newWaiter(ctx context.Context, conn *sql.Conn, s engine.Settings) (*waiter,
 	return w, conn.QueryRowContext(ctx, "SELECT 0 /*!80000 + CONNECTION_ID() */").Scan(&w.id)
 }
 
-// runPolitely runs a statement that may need exclusive access to a table. First it makes
-// attempts for three seconds or longer that do not wait for the table, or only for 10 ms. All
-// of them fail if there is always a transaction that uses the table. Then it runs the statement
-// once more, which now waits for up to the lock timeout. Usually this wait takes no longer than
-// the transactions that use the table. It takes longer if one of them waits for a row of a
-// transaction that waits behind the statement.
+// runPolitely runs a statement that may need exclusive access to a table. For three seconds,
+// or for the lock timeout if that is longer, it makes attempts that do not wait for the table,
+// or only for 10 ms. All attempts fail if there is always a transaction that uses the table.
+// Then runPolitely makes a last attempt, which waits for up to the lock timeout. Meanwhile,
+// new transactions wait behind the statement, so the wait usually ends as soon as the present
+// transactions have ended. But if one of these waits for a row that a transaction behind the
+// statement has locked, the wait lasts until the timeout.
 func (w *waiter) runPolitely(ctx context.Context, statement string) error {
 	if lockFree.MatchString(statement) {
 		_, err := w.conn.ExecContext(ctx, statement)
@@ -67,11 +68,12 @@ func (w *waiter) runPolitely(ctx context.Context, statement string) error {
 	return w.runWithin(ctx, w.settings.LockTimeout, statement)
 }
 
-// runWithin runs a statement that waits for a lock for at most wait. If it had to wait longer,
-// runWithin returns an error for which lockTimeout is true. The shortest timeout of MySQL is a
-// second, so another connection kills a statement that waits longer. On MariaDB, or if there is
-// no pool for another connection, the timeout of the session limits the wait, or on MariaDB the
-// prefix withoutWaiting of the statement.
+// runWithin runs a statement, and limits how long the statement waits for a lock. If the
+// statement would have to wait longer, runWithin returns an error for which lockTimeout returns
+// true. On MySQL, whose shortest timeout is a second, another connection kills the statement
+// after the duration wait. On MariaDB, and if there is no pool for another connection, runWithin
+// ignores wait. Then the session's timeout of a second limits the wait, or on MariaDB the
+// prefix withoutWaiting, if the statement has this prefix.
 func (w *waiter) runWithin(ctx context.Context, wait time.Duration, statement string) error {
 	if w.id == 0 || w.settings.Pool == nil {
 		_, err := w.conn.ExecContext(ctx, statement)

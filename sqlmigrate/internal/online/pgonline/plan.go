@@ -35,8 +35,8 @@ func planOnline(ctx context.Context, conn *sql.Conn, tables []plan.Table) (*engi
 		return nil, err
 	}
 	for _, t := range g.families() { // all tables with columns to widen, and their partitions
-		// This reads the CHECKs and indexes that the new columns will get, from the temporary
-		// copy of the table.
+		// Read the CHECKs and indexes that the new columns will get, from a temporary copy of
+		// the table.
 		if err := t.readDefinitions(ctx, conn); err != nil {
 			return nil, err
 		}
@@ -159,11 +159,12 @@ func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) {
 // foreign keys, and the sizes of all tables.
 //
 // A foreign key of a partitioned table, or to one, has a copy in the catalog for each
-// partition. Whole is the OID of the foreign key of which it is a copy. In the graph, a copy
-// becomes a part of the topmost foreign key, if it belongs to a partition that is not
-// itself partitioned, and refers to the same table as the topmost key. For example, if orders is partitioned and
-// refers to users, the foreign key of orders has the foreign keys of its partitions as its
-// parts, because these can be added one by one without long locks.
+// partition. The field Whole of a copy is the OID of the foreign key of which it is a copy.
+// In the graph, a copy becomes a part of the topmost foreign key if the copy belongs to a
+// partition that is not itself partitioned, and refers to the same table as the topmost key.
+// For example, if orders is partitioned and refers to users, the foreign key of orders has the
+// foreign keys of its partitions as its parts, because these can be added one by one without
+// long locks.
 func (g *graph) readForeignKeys(ctx context.Context, q pgcatalog.QualifiedReader) {
 	byOID := map[int64]*table{}
 	for _, t := range g.families() { // the tables with columns to widen, and their partitions

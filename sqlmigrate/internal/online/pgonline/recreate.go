@@ -14,10 +14,10 @@ import (
 )
 
 // Views, policies, some triggers and statistics refer to a column by its number. The swap
-// drops them and creates them again from the same text, so that they refer to the column
-// that has the name then. A change that another session made to them after the text was
-// read would be lost, so the swap compares their state with the plan, and fails if it
-// differs.
+// drops these objects and creates them again from their text, so that they refer to the new
+// column, which has got the name of the old column. If another session has changed an object
+// since the plan read the text, the swap would lose the change. So the swap compares a hash of
+// the objects with the hash in the plan, and fails if they differ.
 
 // recreate returns the statements that drop the objects which refer to columns by number,
 // such as views and policies, and the statements that create them again after the columns

@@ -147,11 +147,11 @@ func (g *graph) copy() []plan.OnlineStep {
 // before the position of the copy is not missed, because the trigger has filled its new
 // columns.
 //
-// The last statement copies, and returns two numbers, of the rows that had to be copied and
-// of the copied rows. It skips rows that other transactions have locked (SKIP LOCKED), so
-// that no transaction waits for the other; package online repeats the batch for these rows
-// later. If a trigger of a user would fire for the copy, a statement before it turns such
-// triggers off by session_replication_role.
+// The last statement copies the rows. It returns the number of rows that had to be copied,
+// and the number of rows that it has copied. It skips rows that other transactions have locked
+// (SKIP LOCKED), so that the copy and these transactions do not wait for each other. Package
+// online repeats the batch later for the skipped rows. If a trigger of a user would fire for
+// the copy, an earlier statement turns such triggers off by session_replication_role.
 func (t *table) batchSQL() []string {
 	where := "ctid >= $1::text::tid AND ctid < $2::text::tid AND " + t.differsSQL(current, fresh)
 	var sql []string

@@ -13,10 +13,10 @@ import (
 const exclusive = "ACCESS EXCLUSIVE on %s for a moment: reads and writes wait"
 
 // lockTables returns two statements that lock the tables at the beginning of a short step.
-// While the first waits, programs can read and write. It is for autovacuum, which may hold
-// its lock for hours, but releases it for another session that waits for this mode. The
-// second statement locks all tables in the given mode. Because autovacuum is gone, it has
-// to wait only for programs.
+// The first statement makes autovacuum leave the tables. Autovacuum may hold its lock of a
+// table for hours, but gives it up if another session waits for the table. While the first
+// statement waits, programs can read and write. The second statement locks all tables in the
+// given mode, and has to wait only for programs, because autovacuum has left.
 func lockTables(mode string, tables ...*table) []string {
 	list := pgsql.Join(tables, ", ", func(t *table) string { return t.Target() })
 	return []string{
@@ -70,24 +70,27 @@ func (i index) create(how string, t *table, name string, clauses definitions) st
 		" ON " + pgsql.If(t.isPartitioned(), "ONLY ") + t.Target() + clauses.indexes[i.Name]
 }
 
-// differsSQL returns an SQL condition for the rows that still have to be copied, because a
-// column with a name of to differs from the column with the name of from, for example
+// differsSQL returns an SQL condition that is true for a row in which the two columns of a
+// column to widen differ, so that the row still has to be copied. The functions from and to
+// return the names of the two columns. For example, differsSQL(current, fresh) returns
 // ("gormflake_new_id" IS DISTINCT FROM "id").
 func (t *table) differsSQL(from, to naming) string {
 	return "(" + formatColumns(t.columns, " OR ", "%s IS DISTINCT FROM %s", to, from) + ")"
 }
 
-// countDifferences returns the step that counts the rows in which a column of the names to
-// differs from its column of the names from. The step fails unless the number is 0.
+// countDifferences returns the step that counts the rows for which differsSQL is true. The
+// step fails unless the number is 0.
 func (t *table) countDifferences(from, to naming) plan.OnlineStep {
 	return t.readWhole(plan.Verify, scanRate, "count the rows that differ", noLock,
 		"SELECT count(*) FROM "+t.Target()+" WHERE "+t.differsSQL(from, to))
 }
 
 // addSameCheck returns the steps that add and validate a CHECK that the old and the new
-// column of each pair are equal. Until the swap, or until it is taken back, the CHECK
-// rejects every write that would make them differ. If a column is NOT NULL, the CHECK also
-// demands that, so that a later SET NOT NULL need not read the table.
+// column of each pair are equal. The CHECK rejects every write that would make them differ.
+// The swap drops the CHECK at its beginning, because a new key may not fit the old column. The
+// way back adds the CHECK again, and drops it in the step that takes the swap back. If a
+// column is NOT NULL, the CHECK also demands that, so that a later SET NOT NULL need not read
+// the table.
 func (t *table) addSameCheck(from, to naming) []plan.OnlineStep {
 	check := pgsql.Join(t.columns, " AND ", func(c *column) string {
 		format := "%s IS NOT DISTINCT FROM %s"
@@ -133,9 +136,10 @@ func (c *check) add(name string, clauses definitions) []plan.OnlineStep {
 }
 
 // add returns the statement that adds a foreign key like k under another name, on the
-// columns whose names columnName returns. It is NOT VALID, so that the statement does not
-// check the rows. Only the foreign key of a partitioned table cannot be NOT VALID. It takes
-// over the foreign keys of its partitions, which have been validated by then.
+// columns whose names columnName returns. The foreign key is NOT VALID, so that the statement
+// does not check the rows. Before PostgreSQL 18, the foreign key of a partitioned table cannot
+// be NOT VALID. But it takes over the foreign keys of the partitions, which have been validated
+// by then, so that the statement does not check the rows either.
 func (k *foreignKey) add(name string, columnName naming) string {
 	// OnDelete may end with SET NULL or SET DEFAULT, which can name some of the columns.
 	setColumns := pgsql.If(len(k.SetColumns) > 0, " ("+k.child.columnList(k.SetColumns, columnName)+")")

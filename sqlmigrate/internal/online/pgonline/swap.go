@@ -91,8 +91,9 @@ func (g *graph) exchange(text string, checks []string, change func(*table) []str
 	sql := slices.Concat(pgview.Lock(g.views), lockTables("ACCESS EXCLUSIVE", all...), partitionCheck, checks, drops)
 	for _, k := range g.keys {
 		// If the child is partitioned, drop the foreign key of the table and those of the
-		// partitions. While validateLate runs, only the partitions have it. Otherwise the
-		// first statement drops all of them. Hence IF EXISTS. If the child is not
+		// partitions. Until validateLate has added the foreign key of the table, only the
+		// partitions have one. If the table has it, the first statement also drops those of the
+		// partitions. So some of them may be missing, hence IF EXISTS. If the child is not
 		// partitioned, k is its own only part, and Compact leaves out the repetition.
 		for _, part := range slices.Compact(append([]*foreignKey{k}, k.parts...)) {
 			sql = append(sql, "ALTER TABLE "+part.child.Target()+" DROP CONSTRAINT "+pgsql.If(part.child.isPartitioned() || part.Whole != 0, "IF EXISTS ")+pgsql.Quote(part.Name))
@@ -130,9 +131,9 @@ func (t *table) swap() []string {
 }
 
 // replaceChecks returns statements that replace each CHECK of the columns that programs use
-// by the CHECK that an earlier step has added for the other columns. They drop the first,
-// and give its name and comment to the second. builtName returns the present name of the
-// second.
+// by the CHECK that an earlier step has added for the other columns. They drop the replaced
+// CHECK, and give its name and comment to the added CHECK. builtName returns the present name
+// of the added CHECK.
 func (t *table) replaceChecks(builtName func(*check) string) []string {
 	var sql []string
 	for _, c := range gather(t, checksOf) {
@@ -161,7 +162,9 @@ func (t *table) markIndex(i index) []string {
 // because a table can have only one.
 func (t *table) freeIndexName(i index) []string {
 	var sql []string
-	if i.Identity && !i.Primary() { // otherwise its columns would stay NOT NULL; markIndex sets the replica identity again
+	// The server refuses DROP NOT NULL, which moveDefault returns, for the columns of a replica
+	// identity. So end the identity first. markIndex sets it again, on the new index.
+	if i.Identity && !i.Primary() {
 		sql = append(sql, "ALTER TABLE "+t.Target()+" REPLICA IDENTITY FULL")
 	}
 	switch {
@@ -204,10 +207,10 @@ func (t *table) placeIndex(i index, builtName string) []string {
 	return append(sql, pgsql.Comment("CONSTRAINT "+pgsql.Quote(i.Constraint)+" ON "+t.Target(), i.ConstraintComment)...)
 }
 
-// replaceColumns returns statements that exchange two columns for each column to widen. The
-// column that programs use gets the name asideName, and the other column, whose present
-// name is otherName, gets its name, default and sequences. For example, the swap renames id
-// to gormflake_old_id, and gormflake_new_id to id.
+// replaceColumns returns statements that exchange the old and the new column of each column
+// to widen. They rename the column that programs use to asideName. The other column, whose
+// present name is otherName, gets the former name, the default and the sequences of that
+// column. For example, the swap renames id to gormflake_old_id, and gormflake_new_id to id.
 func (t *table) replaceColumns(otherName, asideName naming) []string {
 	var sql []string
 	for _, c := range t.columns {
@@ -218,9 +221,10 @@ func (t *table) replaceColumns(otherName, asideName naming) []string {
 	return sql
 }
 
-// moveDefault returns statements that move the identity or the default of the column from
-// to the column to. c has the properties. The statements also drop NOT NULL of the column
-// from, because the trigger writes NULL to the old column if a key does not fit.
+// moveDefault returns statements that move an identity or a default from one column to
+// another. The parameters from and to are the names of these columns, and c describes the
+// identity or default. The statements also drop NOT NULL of the column from, because after
+// the swap the trigger writes NULL to the old column if a key does not fit.
 func (t *table) moveDefault(c *column, from, to string) []string {
 	var sql []string
 	alter := "ALTER TABLE " + t.Target() + " ALTER COLUMN " + pgsql.Quote(from)

@@ -152,8 +152,8 @@ func PostgresLocksTogether(t *testing.T, server *PgServer) {
 			err := <-done
 			close(ended)
 			// If the timeout applied to each lock, a reader would wait for three
-			// intervals, which is 2.7 s. The limit is far enough from that and from the
-			// timeout.
+			// intervals, which is 2.7 s. The limit is 1.8 s, which is far enough from
+			// 2.7 s and from the timeout of 1.2 s.
 			if waited := <-waits; waited > timeout+interval*2/3 {
 				t.Errorf("a reader waited %v, want %v at most", waited, timeout)
 			}

@@ -9,10 +9,10 @@ import (
 // a lock.
 const PgWaiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
-// Waits tests what remains of a run that ends while it waits for a lock. It locks table
-// orders, calls apply, which must need that lock, and calls end as soon as a session
-// waits for it. It returns the number of sessions that still wait after apply has
-// returned, and the error of apply.
+// Waits calls apply, and calls end, which must end it, while apply waits for a lock. Waits
+// returns the number of sessions that still wait for a lock after apply has returned, and
+// the error of apply. To make apply wait, Waits locks table orders in mode ACCESS SHARE, and
+// apply must need a lock that conflicts with this mode.
 func (d *PgDatabase) Waits(t *testing.T, end func(), apply func() error) (string, error) {
 	t.Helper()
 	reader := d.Begin()

@@ -76,9 +76,9 @@ const (
 )
 
 // runChild starts a child process that moves the tables at a pace. For each step it calls
-// at with the stage, the text of the step, and a function that kills the child. It
-// returns done if the child has completed the move, and the last line of its output if it
-// failed. If the child was killed, it returns neither.
+// at with the stage, the text of the step, and a function that kills the child. done
+// reports whether the child has completed the move. If the child failed, failed is the last
+// line of its output. If the child was killed, done is false and failed is empty.
 func runChild(t *testing.T, url string, pace sqlmigrate.Pace, at func(stage, step string, kill func())) (done bool, failed string) {
 	t.Helper()
 	child := exec.Command(os.Args[0])

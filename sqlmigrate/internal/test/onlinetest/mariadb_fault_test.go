@@ -123,9 +123,10 @@ func mariadbUnreadable(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbMayNotFlush tests that an account without the right to flush tables resumes a run
-// that was killed. It closes each table by an ALTER instead, for which no transaction may use
-// the table. While one does, the move stays open, so that the next run tries it again.
+// mariadbMayNotFlush tests that an account without the right to flush tables can resume a
+// run that was killed. The resumed run closes each table by an ALTER instead. The ALTER
+// fails while a transaction uses the table. Then column open of the journal stays true, so
+// that the next run tries the ALTER again.
 func mariadbMayNotFlush(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(300)...)
 	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageCopy)); err != nil {
@@ -230,8 +231,8 @@ func mariadbForgotten(t *testing.T, server *mariadbServer) {
 // mariadbBreak makes triggers unreadable by killing connections while they open a table,
 // and reports whether it succeeded. On MariaDB 10.11, 30 of 1,200 kills of connections
 // that read, wrote or created triggers left the table in this state until FLUSH TABLES,
-// although the files of the triggers were intact. Among 1,100 clients that ended their
-// connection, none did.
+// although the files of the triggers were intact. None of 1,100 clients that closed their
+// connection themselves left the table in this state.
 func mariadbBreak(t *testing.T, d *mariadbDatabase) bool {
 	t.Helper()
 	for range 1000 {

@@ -161,8 +161,8 @@ func (d *mariadbDatabase) schema(t *testing.T) string {
 	return out.String()
 }
 
-// second returns the second column of the first row of a query that has columns columns.
-// SHOW CREATE TABLE returns the definition there.
+// second returns the second column of the first row of a query, in which SHOW CREATE TABLE
+// returns the definition. The parameter columns is the number of columns of the result.
 func (d *mariadbDatabase) second(t *testing.T, query string, columns int) string {
 	t.Helper()
 	values, into := make([]sql.NullString, columns), make([]any, columns)

@@ -70,7 +70,8 @@ func runAll(t *testing.T, server *mariadbServer, tests []namedTest) {
 	}
 }
 
-// mariadbKeyZero tests a row with key 0, whose predecessor is no value of an unsigned column.
+// mariadbKeyZero tests a row with key 0. The copy begins at the position before the smallest
+// key, which is -1 here, and -1 is no value of an unsigned column.
 func mariadbKeyZero(t *testing.T, server *mariadbServer) {
 	d := server.database(t,
 		"CREATE TABLE zeros (id int unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY, note varchar(9))",
@@ -233,7 +234,7 @@ func mariadbCompared(t *testing.T, server *mariadbServer) {
 }
 
 // mariadbCounts tests that the swap keeps a counter that a program has raised during the
-// move. The new table has a counter of its own, which the statement does not reach.
+// move. The program raises the counter of the old table, and the new table has another.
 func mariadbCounts(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(10)...)
 	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {

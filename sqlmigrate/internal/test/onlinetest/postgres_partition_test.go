@@ -244,8 +244,8 @@ func pgPartedSteps(t *testing.T, server *pgServer) {
 	}
 	last := plan.Stages[len(plan.Stages)-2] // stage swap
 	for n := range last.Steps {
-		// stopBefore returns a context that is canceled when the run has done as many
-		// steps, and the option that cancels it.
+		// stopBefore returns a context, and the option of a run that cancels the context
+		// when the run has completed done steps.
 		stopBefore := func(done int) (context.Context, sqlmigrate.OnlineOption) {
 			ctx, cancel := context.WithCancel(context.Background())
 			first := -1

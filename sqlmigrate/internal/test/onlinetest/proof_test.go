@@ -71,7 +71,7 @@ type proofWriter struct {
 	acknowledged int                      // acknowledged transactions
 	uncertain    int                      // transactions that failed while the server was down, and may or may not be committed
 	refused      int                      // transactions that another tool caused to fail
-	refusal      error                    // of the last of these
+	refusal      error                    // the error of the last refused transaction
 	longest      map[string]time.Duration // the longest transaction of each stage and step
 	err          error                    // the error that ended the writer
 }
@@ -153,8 +153,8 @@ func (w *proofWriter) transact(ctx context.Context) error {
 // write changes or deletes an order of this writer, moves it to another tenant, or
 // inserts an order with a row of a table that refers to it.
 func (w *proofWriter) write(ctx context.Context, tx *sql.Tx) error {
-	// Each of the eight writers changes only the orders whose ID has the remainder of its
-	// number, so that writers do not wait for each other.
+	// Each of the eight writers changes only orders whose ID modulo 8 is the number of the
+	// writer, so that writers do not wait for each other.
 	order, value := 8*(1+rand.IntN(w.rows/8-1))+w.number, rand.IntN(8)
 	switch rand.IntN(5) {
 	case 0:
@@ -355,8 +355,9 @@ func (p *proof) loseServer(t *testing.T) {
 	t.Logf("the server was killed; the process said: %s", failed)
 }
 
-// check compares the tables with the ledger while the writers wait. Each query counts the
-// rows that contradict it, so the result must be 0.
+// check compares the tables with the ledger while the writers wait. Except for the query on
+// table clients, each query counts rows that contradict the ledger, or computes by how much
+// a number of rows is wrong, so the result must be 0.
 func (p *proof) check(t *testing.T) {
 	t.Helper()
 	p.gate.Lock()
@@ -370,9 +371,9 @@ func (p *proof) check(t *testing.T) {
 		p.want(fmt.Sprintf("SELECT COUNT(*) FROM clients WHERE id = %d AND transactions BETWEEN %d AND %d", w.number, w.acknowledged, w.acknowledged+w.uncertain), "1")
 	}
 	t.Logf("%d transactions", committed)
-	// Orders of the ledger: each one that is not gone has the last value that was
-	// written, or the value with which it was created, and each one that is gone is not
-	// there.
+	// An order of the ledger that was not deleted has the values that were written last. A
+	// value that no writer wrote is the value with which the order was created. An order
+	// that was deleted (gone = 1) does not exist.
 	p.want("SELECT COUNT(*) FROM ledger l LEFT JOIN orders o ON o.id = l.id WHERE l.gone IS NULL AND (o.id IS NULL OR o.amount <> COALESCE(l.amount, l.id % 1000) OR o.tenant <> COALESCE(l.tenant, l.id % 8))", "0")
 	p.want("SELECT COUNT(*) FROM ledger l JOIN orders o ON o.id = l.id WHERE l.gone = 1", "0")
 	// Orders that no writer changed have the values with which they were created.
