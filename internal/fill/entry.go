@@ -1,6 +1,7 @@
 package fill
 
 import (
+	"database/sql/driver"
 	"fmt"
 	"reflect"
 
@@ -61,11 +62,19 @@ func (e entry) copyToMap(columns []*model.Column) {
 // the value is NULL or unknown.
 func (e entry) value(stmt *gorm.Statement, f *schema.Field) any {
 	if e.values != nil {
-		return e.values[nameIn(e.values, f)]
+		return valueOrNil(e.values[nameIn(e.values, f)])
 	}
 	value, zero := f.ValueOf(stmt.Context, e.row)
-	// The database has chosen the default of a zero field, and a nil pointer is NULL.
-	if v := reflect.ValueOf(value); zero && f.HasDefaultValue || v.Kind() == reflect.Pointer && v.IsNil() {
+	if zero && f.HasDefaultValue { // the database has chosen the default
+		return nil
+	}
+	return valueOrNil(value)
+}
+
+// valueOrNil returns the value, or nil if the database stores NULL for it, for example for a nil
+// pointer or for sql.NullString{}.
+func valueOrNil(value any) any {
+	if stored, err := driver.DefaultParameterConverter.ConvertValue(value); err == nil && stored == nil {
 		return nil
 	}
 	return value

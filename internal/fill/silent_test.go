@@ -1,6 +1,7 @@
 package fill_test
 
 import (
+	"database/sql"
 	"strings"
 	"testing"
 	"time"
@@ -330,6 +331,34 @@ func TestPointersThatDoNotReturn(t *testing.T) {
 			if row.ID != stored[row.Name] {
 				t.Errorf("the list has %+v of rows %v", row, stored)
 			}
+		}
+	})
+}
+
+// TestNullIsNoUniqueValue checks that the plugin does not find a row by a unique column in which
+// the struct has NULL, because NULL conflicts with no row. An invalid [sql.NullString] is NULL.
+func TestNullIsNoUniqueValue(t *testing.T) {
+	t.Parallel()
+	type contact struct {
+		ID    types.ID       `gorm:"primaryKey" snowflake:"pk"`
+		Email sql.NullString `gorm:"size:20;uniqueIndex"`
+		Code  string         `gorm:"size:20"`
+	}
+	type call struct {
+		ID        types.ID `gorm:"primaryKey" snowflake:"pk"`
+		ContactID types.ID
+		Contact   contact `gorm:"constraint:-"`
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &contact{}, &call{})
+		plugintest.Must(t, db.Exec("CREATE UNIQUE INDEX by_code ON contacts (code)")) // which the model does not declare
+		other, found := contact{Code: "a"}, contact{Email: sql.NullString{String: "b", Valid: true}, Code: "x"}
+		plugintest.Must(t, db.Create(&other))
+		plugintest.Must(t, db.Create(&found))
+		child := call{Contact: contact{Code: "x"}}
+		err := db.Create(&child).Error
+		if err == nil && child.ContactID != found.ID || err != nil && !strings.Contains(err.Error(), "its key is unknown") {
+			t.Errorf("Create = %v, and the child refers to %d; want an error, or row %d", err, child.ContactID, found.ID)
 		}
 	})
 }
