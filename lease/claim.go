@@ -14,8 +14,8 @@ const (
 	// worker to pass. If the bound is further ahead, the claim fails instead.
 	shortWait = time.Second
 
-	// maxUnanswered is how many writes of a claim may end without an answer before the
-	// claim fails. waitSettled repeats its write as often.
+	// maxUnanswered is the number of writes without an answer with which a claim fails.
+	// waitSettled repeats a failed extension as often.
 	maxUnanswered = 3
 
 	// maxCollisions is the number of collisions after which the pause grows no further; see
@@ -229,9 +229,9 @@ func (c *claim) findOwnWrite(records map[int]Record) (candidate, bool) {
 // in the record, because a bound must not fall.
 //
 // If the found record already has this claim's token, an earlier write of this claim has
-// landed. The first tick is then that of the earlier attempt, which c.starts remembers,
-// because the bound in the record is this claim's own. For the same reason the token keeps
-// the bound that the landed write has replaced.
+// landed, and the bound in the record is this claim's own. The first tick of the worker is then
+// the tick that the earlier attempt has noted in c.starts, and the token keeps the bound that
+// the landed write has replaced.
 func (c *claim) write(ctx context.Context, conn records, found candidate, now int64) (*heldWorker, error) {
 	c.starts[found.key] = max(c.starts[found.key], found.start)
 	c.token.replaced = found.record.Bound

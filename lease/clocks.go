@@ -27,7 +27,7 @@ func (c *config) bound(from int64) int64 {
 // believedNow returns the wall clock, in Unix milliseconds, as the generator believes it. The
 // generator does not believe a jump of the clock beyond a limit (see [snowflake.WithMaxJump]),
 // and believedNow then returns an error. The lease must not raise a bound by such a jump,
-// because a bound is never lowered.
+// because no extension lowers a bound again.
 //
 // believedNow asks the grant under which the generator issues. That is the grant of w, or,
 // while w is a replacement that the generator has not asked for yet, the grant of served.
@@ -49,7 +49,7 @@ func believedNow(need int64, w, served *heldWorker) (int64, error) {
 
 // clocks compare this process's clock with the store's clock, if there is one, and with
 // the time in the IDs. A process whose clock is far ahead must not raise a bound,
-// because a bound is never lowered again, and so the worker would stay blocked. On the other
+// because no extension lowers a bound again, and so the worker would stay blocked. On the other
 // hand a store with a wrong clock must not stop processes whose clocks are right.
 type clocks struct {
 	*config
@@ -66,10 +66,10 @@ type clocks struct {
 //
 // If now is further ahead and the process already has a worker, one of the clocks has jumped.
 // To find out which, check takes the store's time at the moment at which the two clocks last
-// agreed, and adds the time that has elapsed since on the monotonic clock. If now is too far
-// ahead of that too, this process's clock has jumped, and check returns an error. Otherwise
-// the store's clock has jumped, and check only logs a warning, once. It does the same if the
-// clocks have never agreed.
+// agreed, and adds the time that has elapsed since on the monotonic clock. If now is more than
+// maxSkew ahead of this sum too, this process's clock has jumped, and check returns an error.
+// Otherwise the store's clock has jumped, and check only logs a warning, once. It also only
+// logs the warning if the clocks have never agreed.
 func (c *clocks) check(now int64, storeTime time.Time, starting bool) error {
 	switch {
 	case c.agrees(now, storeTime):

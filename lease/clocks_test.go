@@ -169,9 +169,9 @@ func pass(t *testing.T, gen *snowflake.Generator, d time.Duration) {
 	}
 }
 
-// Our clock jumps while the store's clock is behind. The lease compares our clock with
-// the store's time when the two last agreed, so that a bound is at most WithMaxSkew and
-// the window ahead of it.
+// Our clock jumps while the store's clock is behind. The lease compares our clock with the time
+// that the store's clock would show if it had run on since the two clocks last agreed. So a
+// bound is at most WithMaxSkew and a window ahead of the right time.
 func TestExtensionRefusesOurJumpUnderAWrongStore(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

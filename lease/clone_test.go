@@ -16,7 +16,7 @@ import (
 // returns the bound that the copy then has.
 func extendAsClone(store *leasetest.Memory, worker int) int64 {
 	r := store.Records()[worker]
-	r.Bound += 20_001 // the process itself extends after a third of a minute, by 20,000 ms
+	r.Bound += 20_001 // not the bound of the process itself, which extends by 20,000 ms
 	r.Owner = countWrite(r.Owner)
 	store.Put(worker, r)
 	return r.Bound

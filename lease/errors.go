@@ -10,10 +10,10 @@ import (
 // Errors to compare with [errors.Is]. While it has no window, a generator returns them
 // wrapped together with [snowflake.ErrFenced].
 var (
-	// ErrLost means that another process has taken the worker, after its bound had
-	// passed on that process's clock. The lease then acquires another worker, or under
-	// [WithWorker] waits for the same worker. A caller sees the error only until the
-	// lease has a worker again.
+	// ErrLost means that the lease has lost its worker, for example because another
+	// process has taken the worker after the bound had passed on that process's clock.
+	// The lease then acquires another worker, or under [WithWorker] waits for the same
+	// worker. A caller sees the error only until the lease has a worker again.
 	ErrLost = errors.New("lease: worker lost")
 
 	// ErrNoFreeWorker means that every worker that may be leased is held. It is

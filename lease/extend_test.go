@@ -386,9 +386,9 @@ func TestStoreThatRefuses(t *testing.T) {
 	})
 }
 
-// The clock is set back while a worker settles, so that its bound rises as little as
-// possible. It still rises by a whole tick, because the rest of a tick could not be
-// used.
+// The clock is set back while a worker settles, so that the extension raises the worker's bound
+// as little as possible. The bound is still a whole number of ticks, because a generator could
+// not use a part of a tick.
 func TestBoundsAreWholeTicks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

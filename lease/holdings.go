@@ -18,8 +18,8 @@ type Stats struct {
 
 	// Extensions counts the windows after the first. Failures counts the failed
 	// attempts to get a window. Losses counts the workers that another process, or a
-	// copy of this process, has taken. Regressions counts acknowledged writes that the
-	// store has forgotten: alert on any.
+	// copy of this process, has taken, or that somebody has released. Regressions counts
+	// acknowledged writes that the store has forgotten: alert on any.
 	Extensions, Failures, Losses, Regressions uint64
 
 	// FailingSince is when the store, or the search for a free worker, began to fail.
@@ -28,9 +28,8 @@ type Stats struct {
 	Failure      error
 }
 
-// A holdings value has the workers and grants of a lease, its outage and its counts. That is
-// all that is read or changed without the store's lock, so that a caller need not wait for a
-// store that hangs.
+// A holdings value has the workers and grants of a lease, its outage and its counts. A caller
+// can read them without the store's lock, and so need not wait for a store that hangs.
 //
 // A worker is the lease's right in the store. A grant is the generator's right to issue
 // under a worker. After a loss the lease acquires a replacement in the background, and the
@@ -240,7 +239,7 @@ func (h *holdings) noteFailure(err error) {
 	}
 	o.attempts++
 	o.lastErr, o.lost = err, w.lost
-	nowFenced := !o.fenced && (w.lost || max(h.now(), o.need) >= w.acknowledged) // the window has just ended
+	nowFenced := !o.fenced && (w.lost || max(h.now(), o.need) >= w.acknowledged) // the first failure without a window
 	o.fenced = o.fenced || nowFenced
 	h.counts.Failures++
 	attrs := append(w.attrs(), "error", err)

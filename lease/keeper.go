@@ -70,9 +70,9 @@ func (k *keeper) writeBound(ctx context.Context, w, served *heldWorker, need int
 	return Record{}, nil, errKeepsChanging
 }
 
-// nextRecord returns the record with which writeBound extends the window, or an error if
-// this process's clock has jumped ahead. The bound of the record is never below the bound of
-// the base.
+// nextRecord returns the record with which writeBound extends the window. It returns an error
+// if this process's clock has jumped ahead, or if the store does not return its time. The bound
+// of the record is never below the bound of the base.
 func (k *keeper) nextRecord(ctx context.Context, conn records, w, served *heldWorker, need int64) (Record, error) {
 	now, err := believedNow(need, w, served)
 	if err != nil {
@@ -148,9 +148,10 @@ func (k *keeper) writeReleased(ctx context.Context, w *heldWorker, bound int64) 
 //
 // If the record has another holder, the worker is not ours to release, and swapReleased
 // returns nil. It also returns nil if the record already reads as released, although the
-// store has not acknowledged that write. If the store loses the write in a crash, the record
-// before it comes back. Its bound is higher, so no tick can be issued twice. The worker is
-// only blocked for up to a window.
+// store may not have acknowledged that write. If the store loses the write in a crash, the
+// record before it comes back. Its bound is at least as high, so no tick can be issued twice,
+// and the worker is only blocked for up to a window. After restoreBound, however, the bound of
+// that older record is too low.
 func (r records) swapReleased(ctx context.Context, w *heldWorker, bound int64) (*loss, error) {
 	w.token.released = true
 	var swapErr error
@@ -219,8 +220,10 @@ func lostToClone(w *heldWorker, r Record) *loss {
 }
 
 // lostByStore returns the loss of a worker for which the store shows an older record of this
-// process, because it has forgotten a later one. Another process may have held the worker in
-// between. The loss counts as a regression only, because no other process has the worker now.
+// process, because the store has forgotten a later record. This process gives the worker up,
+// because another process may have held it before the older record came back, for example by a
+// second failover. The loss counts as a regression only, because no other process has the
+// worker now.
 func lostByStore(w *heldWorker, r Record) *loss {
 	lost := newLoss(w, r, slog.LevelError, "lease: the store has forgotten an acknowledged window; see WithSettle")
 	lost.setBack, lost.losses, lost.regressions = true, 0, 1

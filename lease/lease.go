@@ -10,10 +10,10 @@ import (
 
 // A Lease holds a worker of a [Store] for one [snowflake.Generator]. The store reserves the
 // worker for a window of time, by default a minute. The lease extends this window in the
-// background every third of a window, and acquires another worker if the worker is lost,
-// because another process holds it. [Acquire] returns a Lease. Closing the generator ends
-// the lease and releases the worker. If there is no generator, [Lease.Release] does. The
-// methods may be called concurrently.
+// background every third of a window. If it loses the worker, for example because another
+// process has taken it, the lease acquires another worker. [Acquire] returns a Lease. Closing
+// the generator ends the lease and releases the worker. If there is no generator,
+// [Lease.Release] does. The methods may be called concurrently.
 type Lease struct {
 	*config
 	records  records  // calls the store

@@ -47,7 +47,8 @@ const (
 	maxSettle     = 2 * maxWindow
 
 	// maxCall is the longest limit of one call of the store; see timeout. With the default
-	// window, an outage of up to two thirds of the window less maxCall stops no generator.
+	// window of a minute, an outage of up to 35 seconds stops no generator. That is two thirds
+	// of the window less maxCall.
 	maxCall = 5 * time.Second
 )
 
@@ -119,8 +120,8 @@ func WithSettle(d time.Duration) Option {
 // the time in its IDs is that far in the future. Use it for a restart with the clock
 // set back, or soon after a crash on the only worker. Acquire prefers a worker that was
 // released, and then the worker with the lowest bound. If the holder of that worker is
-// alive, it loses the worker, stops at once, and fails until another worker is free.
-// The default is zero, which never takes a worker early.
+// alive, it finds the loss when it next extends its window, stops at once, and fails until
+// another worker is free. The default is zero, which never takes a worker early.
 func WithMaxAhead(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		c.maxAhead = d
@@ -129,13 +130,12 @@ func WithMaxAhead(d time.Duration) Option {
 }
 
 // WithMaxSkew limits how far the clock may be ahead of the store's clock, if the store
-// is a [Clock]. [Acquire] returns an error if the clock is further ahead, because its
-// bound would block the worker for all other processes until that time, and cannot be
-// lowered again. Once a worker is acquired, extending its window fails only if the
-// clock is also more than d ahead of the time that the store's clock would show if
-// it had run on since the two last agreed. Otherwise the store's clock is wrong, and
-// the lease logs a warning. [WithMaxAhead] is measured from the clock that passed this
-// check. The default is an hour.
+// is a [Clock]. [Acquire] returns an error if the clock is further ahead, because the bound
+// of the lease would block the worker for all other processes until the time of that clock.
+// Once a worker is acquired, extending its window fails only if the clock is also more than d
+// ahead of the time that the store's clock would show if it had run on since the two clocks
+// last agreed. Otherwise the store's clock is wrong, and the lease logs a warning.
+// [WithMaxAhead] is measured from the clock that passed this check. The default is an hour.
 func WithMaxSkew(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		c.maxSkew = d

@@ -147,9 +147,9 @@ func (l *Lease) restoreBound(ctx context.Context, w *heldWorker) error {
 }
 
 // releaseAt releases the worker w in the store, at the bound. It also returns nil if the worker
-// is not ours any more, because another process holds it or it has been released. If a copy of this process has written
-// the record, releaseAt notes the loss of the worker. The caller holds storeLock, except in
-// Acquire.
+// is not ours any more, because another process holds it or it has been released. If a copy of
+// this process has written the record, releaseAt notes the loss of the worker and returns nil.
+// The caller holds storeLock, except in Acquire.
 func (l *Lease) releaseAt(ctx context.Context, w *heldWorker, bound int64) error {
 	lost, err := l.keeper.writeReleased(ctx, w, bound)
 	if lost != nil {
@@ -177,9 +177,10 @@ func (l *Lease) claimReplacement(ctx context.Context, lost *heldWorker, need int
 	})
 }
 
-// claimAndSettle searches for a worker with the claim c, whose other fields it sets. Under
-// [WithSettle] it then waits until the worker has settled, and searches again if the worker is
-// lost in the meantime. The caller holds storeLock, except in Acquire.
+// claimAndSettle sets the fields of the claim c that are the same for all claims of the lease,
+// and searches for a worker with it. Under [WithSettle] it then waits until the worker has
+// settled, and searches again if the worker is lost in the meantime. The caller holds
+// storeLock, except in Acquire.
 func (l *Lease) claimAndSettle(ctx context.Context, c claim) (*heldWorker, error) {
 	c.config, c.records, c.chooser, c.clocks = l.config, l.records, &l.chooser, &l.clocks
 	for {
@@ -195,12 +196,14 @@ func (l *Lease) claimAndSettle(ctx context.Context, c claim) (*heldWorker, error
 }
 
 // waitSettled waits for the time of [WithSettle], extends the window, and reports whether
-// the worker is still ours. If the store had forgotten another holder of this worker, that
-// holder has then reached the end of its window, or the extension finds its record.
+// the worker is still ours. The store may have forgotten the record of another holder of this
+// worker. After the wait that holder has reached the end of its window, or has found our record
+// and stopped. If the store shows the record of that holder again, for example after another
+// failover, the extension finds that record, and the worker is lost.
 //
-// waitSettled waits a tick and a millisecond more, because bounds are rounded up, and so the
-// holder's window may be that much longer. It repeats a failed extension up to maxUnanswered
-// times. On an error it releases the worker.
+// waitSettled waits a tick and a millisecond more than WithSettle, because bounds are rounded
+// up, and so the window of the other holder may be that much longer. It repeats a failed
+// extension up to maxUnanswered times. On an error it releases the worker.
 func (l *Lease) waitSettled(ctx context.Context, w *heldWorker) (bool, error) {
 	err := sleep(ctx, l.settle+l.layout.Tick+time.Millisecond)
 	for try := 0; err == nil; try++ {

@@ -46,7 +46,7 @@ func (c *client) latency() time.Duration {
 	return c.faults.upTo(200 * time.Millisecond)
 }
 
-// Connect takes a while. Otherwise the background and a caller that an answer wakes
+// Connect takes a random time. Otherwise renewLoop and a caller that wake by the same answer
 // would make their next calls at the same instant, in random order.
 func (c *client) Connect(ctx context.Context) (lease.Store, func(), error) {
 	err := wait(ctx, c.latency()/10)
@@ -163,9 +163,9 @@ func (c *client) land(w *flight) {
 	close(w.landed)
 }
 
-// answer returns the store's answer to a write, or an error if err is one or the store has
-// forgotten the write. If first is false, the write was repeated, and the answer is that of
-// the second write, which is refused. The event is Late if the write has not landed yet.
+// answer returns the store's answer to a write, or an error if err is not nil, or if the store
+// has forgotten the write. If first is false, the write was repeated, and the answer belongs to
+// the second write, which was refused. The event is Late if the write has not landed yet.
 func (c *client) answer(w *flight, first bool, err error) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -195,7 +195,8 @@ func (c *client) die() {
 	}
 }
 
-// setLease sets the lease of the process, the end of whose window the method holds records.
+// setLease sets the lease of the process. From then on, the method holds records the end of
+// the lease's window.
 func (c *client) setLease(l *lease.Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

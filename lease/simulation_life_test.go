@@ -53,7 +53,7 @@ func (l *life) live() {
 	got, err := lease.Acquire(ctx, l.seen.Store, l.layout, l.leaseOptions()...)
 	cancel()
 	if err != nil {
-		time.Sleep(l.choices.upTo(l.window)) // the background releases what the start has begun
+		time.Sleep(l.choices.upTo(l.window)) // in which the lease releases workers that it may have claimed
 		return
 	}
 	l.setLease(got)

@@ -78,8 +78,8 @@ func (s *stream) n(n int64) int64 {
 	return s.r.Int64N(n)
 }
 
-// upTo returns a random time of at most d, in nanoseconds. It is that fine because
-// timers that fire at the same instant run in random order.
+// upTo returns a random time of at most d. It is a random number of nanoseconds, so that two
+// timers hardly ever fire at the same instant, because they would run in random order.
 func (s *stream) upTo(d time.Duration) time.Duration { return 1 + time.Duration(s.n(int64(d))) }
 
 // oneIn returns true once in n times.
@@ -106,8 +106,9 @@ func (s *simulation) emitLocked(e model.Event) {
 	s.events = append(s.events, e)
 }
 
-// tickOf returns the tick of a time. It counts from long before the start, because
-// clocks are wrong. Earlier times, such as the layout's epoch, are zero.
+// tickOf returns the tick of a time in Unix milliseconds. The start of the simulation is tick
+// 1000, so that clocks that are behind show a tick above zero. Times long before the start,
+// such as the layout's epoch, are tick zero.
 func (s *simulation) tickOf(ms int64) int64 {
 	return max(0, (ms-s.start.UnixMilli())/simulatedTick.Milliseconds()+1000)
 }

@@ -60,8 +60,9 @@ func TestSeedRepeats(t *testing.T) {
 	}
 }
 
-// lines returns the events as text. Events of the same instant are sorted, because two
-// goroutines of a process that are woken by one event may write theirs in either order.
+// lines returns the events as text. Events of the same instant are sorted by their text,
+// because two goroutines of a process that wake at the same instant may add their events in
+// either order.
 func (s *simulation) lines() []string {
 	events := slices.Clone(s.events)
 	slices.SortFunc(events, func(a, b model.Event) int {
@@ -129,8 +130,8 @@ func simulate(t *testing.T, seed uint64) *simulation {
 	return s
 }
 
-// disturb crashes the store, rolls back, and acts as its operator, until the simulation
-// ends.
+// disturb crashes the store, rolls back sessions of a store that forgets, and acts as the
+// operator, until the simulation ends.
 func (s *simulation) disturb() {
 	for time.Now().Before(s.until) {
 		time.Sleep(s.world.upTo(time.Minute))

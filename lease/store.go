@@ -57,7 +57,7 @@ type Store interface {
 	// atomic step. An absent record equals the zero Record. If old equals next, it
 	// returns an error, because the outcome could not be told from the record. It
 	// returns true if the store has acknowledged that this call wrote next, durably. It
-	// returns false if the record differed, and if this call has written nothing and
+	// returns false only if the record differed, and this call has written nothing and
 	// will not write later. In all other cases it returns an error, after which the
 	// write may have happened or may still happen. It must not return true because it
 	// has read next afterwards: a record that is visible may not be durable.

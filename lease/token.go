@@ -22,8 +22,8 @@ const releasedMark = "/released"
 //
 // for example web-7/4711/ZQ3V…/3/1760000000000/60000. The random part belongs to one claim;
 // host and process are there for people to read. Every write of a claim and of its renewals
-// has another count in the part writes, so that two of its records are never equal, and a
-// record that was read always differs from the next record.
+// has another count in the part writes. So each write changes the record, even if the bound
+// stays the same.
 type token struct {
 	holder   string // host/process/random
 	writes   int64  // the writes under this token so far, including this write

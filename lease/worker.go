@@ -110,8 +110,8 @@ func (w *heldWorker) writtenByClone(r Record) bool {
 // has forgotten a write that it acknowledged to us. A token contains the bound that its claim
 // replaced. If another holder has replaced a bound below our acknowledged bound, the store had
 // forgotten our write by then. The other holder's own bound proves nothing, because it may
-// have risen since. A record without another holder's token proves it if its own bound is
-// below our acknowledged bound.
+// have risen since. Any other record, for example an older record of ours or no record, proves
+// that the store has forgotten if its own bound is below our acknowledged bound.
 func (w *heldWorker) storeForgot(r Record) bool {
 	if t, ok := parseToken(r.Owner); ok && t.holder != w.token.holder {
 		return t.replaced < w.acknowledged

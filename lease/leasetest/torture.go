@@ -43,9 +43,9 @@ type TortureConfig struct {
 	Skew time.Duration
 
 	// The torture lasts at least for Duration: eight seconds, or three with -short. It
-	// lasts longer, up to a limit, until it has issued IDs IDs and made Pauses pauses
-	// longer than the window: 20,000 and 4, or two million and 20 in the long form. A
-	// negative number means no minimum.
+	// lasts longer, up to a limit, until the processes have issued at least as many IDs as
+	// the field IDs, and Pauses counts the pauses longer than the window: 20,000 and 4, or
+	// two million and 20 in the long form. A negative number means no minimum.
 	Duration    time.Duration
 	IDs, Pauses int
 

@@ -20,8 +20,9 @@ func (s state) canonical() (state, [maxProcesses]num) {
 }
 
 // prune drops the writes whose old record the store can never show again, because they
-// cannot land. A process that waits for such a write may read again, as after a
-// timeout.
+// cannot land. A process that waits for such a write stops waiting, as after a timeout. If the
+// store can never again show the base of a process, or the layout's record that it has joined,
+// prune replaces the version by stale.
 func (s *state) prune() {
 	for i, w := range s.late {
 		if w != empty && !s.mayShow(w.worker, w.old) {
@@ -101,7 +102,7 @@ func (w write) compare(o write) int {
 
 // nameVersions numbers the versions in the order in which eachVersion visits them.
 func (s *state) nameVersions() {
-	var names [32]num // more than a state of Check has versions
+	var names [32]num // longer than the number of versions in a state of Check
 	next := num(1)
 	s.eachVersion(func(v *num) {
 		if *v <= 0 { // never written, or stale

@@ -124,8 +124,9 @@ func (s *search) expand() {
 	}
 }
 
-// trace repeats the steps that lead to a node, to find out which process each step
-// means, and adds the last step. The names of processes change in canonical states.
+// trace returns the descriptions of the steps that lead to a node, and of the last step. It
+// takes these steps again to find out which process each step means, because canonical sorts
+// the processes of every state, so that their positions change.
 func (s *search) trace(at int32, last step) []string {
 	steps := []step{last}
 	for ; s.nodes[at].parent >= 0; at = s.nodes[at].parent {

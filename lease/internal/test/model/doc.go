@@ -39,7 +39,7 @@
 //   - Without an answer the process does not know whether it has written. It reads, and a
 //     record with its own token becomes the base of the next write, which must change the
 //     record. The bound need not rise. It counts once that write is acknowledged. A claim
-//     does the same, and takes no other worker before.
+//     does the same, and claims no other worker before that.
 //   - A claim that gives up reads the records that it has tried to write. It releases a
 //     worker whose record has its own token, at the bound from which it would have issued,
 //     because it has issued nothing. The bound may be higher, up to the record's, because

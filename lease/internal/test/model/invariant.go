@@ -2,8 +2,8 @@ package model
 
 import "fmt"
 
-// breach describes a tick that was issued, or that a process may issue, and is not
-// below the visible bound and the durable bound. It also describes IDs under a layout
+// breach describes a tick that was issued, or that a process may issue, although it is at or
+// above the visible or the durable bound of its worker. It also describes IDs under a layout
 // that the store does not keep. It returns "" if the invariant holds.
 func (s *state) breach() string {
 	if kept := s.store.durable[layoutKey].bound; s.layout != 0 && kept != s.layout {

@@ -1,7 +1,7 @@
 package model
 
-// starts lets an idle process claim a worker. If there are layouts, the process first reads
-// or writes the store's layout, under either of its own two.
+// starts takes the first steps of an idle process, which wants a worker. If Config.Layouts is
+// set, the process first reads or writes the store's layout. Its own layout may be 1 or 2.
 func (sr *stepper) starts(p num) {
 	if !sr.config.Layouts {
 		sr.claims(p)
@@ -11,8 +11,10 @@ func (sr *stepper) starts(p num) {
 	sr.joins(p, 2)
 }
 
-// joins reads the layout of the store, writes it if it is absent, and refuses another
-// layout. A claim does so before each of its writes.
+// joins takes the step in which process p reads the store's layout. The argument layout is the
+// process's own layout. If the store has no layout, the process writes its own. If the store
+// has the same layout, the process may claim a worker. A process that claims can take this step
+// again, because a lease reads the layout before each write of a claim.
 func (sr *stepper) joins(p, layout num) {
 	st := step{kind: join, process: p, a: layout}
 	switch r := sr.state.store.read(layoutKey); {
@@ -21,7 +23,7 @@ func (sr *stepper) joins(p, layout num) {
 			s.processes[p] = process{mode: joining, layout: layout}
 			s.send(p, layoutKey, baseOf(r), layout)
 		})
-	case r.bound == layout: // there is no step for another layout
+	case r.bound == layout: // there is no step for another layout, which the process refuses
 		sr.change(st, func(s *state) {
 			pr := &s.processes[p]
 			pr.mode, pr.layout, pr.joined = claiming, layout, r.version
@@ -29,10 +31,10 @@ func (sr *stepper) joins(p, layout num) {
 	}
 }
 
-// checks reads the layout once more, after the claim was acknowledged. The
-// acknowledgement has made the layout's record durable, because both are in one log. If
-// a crash came before, the record is gone or another, and the process releases the
-// worker.
+// checks takes the step in which process p reads the layout once more, after its claim was
+// acknowledged. The acknowledgement has made the layout's record durable, because that record
+// precedes the claim in the log. If the store crashed before the claim, the layout's record may
+// be gone, or another record may be in its place. The process then releases the worker.
 func (sr *stepper) checks(p num) {
 	r := sr.state.store.read(layoutKey)
 	sr.change(step{kind: check, process: p}, func(s *state) {

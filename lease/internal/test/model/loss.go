@@ -6,21 +6,20 @@ import "math"
 // acknowledged to a holder whose clock is right. Times are in seconds.
 type Loss struct {
 	Window int // window of each write; the holder writes every third of it
-	React  int // time from when the holder could write until it has stopped
+	React  int // time that the holder needs to stop, once its write is due and the store answers it
 
 	Last    int  // time of the holder's last write before the crash, at most zero
-	Started int  // time when it acquired the worker: Last, or a multiple of thirds before
+	Started int  // time when it acquired the worker: Last, or some thirds of a window before Last
 	Lost    int  // writes of the last Lost seconds are gone
 	Down    int  // how long no process reaches the store
-	Cut     int  // how much longer the holder does not reach it
+	Cut     int  // how much longer the holder alone does not reach the store
 	Clock   int  // how far the taker's clock is ahead; behind if negative
 	Ahead   bool // the taker has WithMaxAhead
 	Settle  int  // WithSettle of the taker
 }
 
-// Repeated returns how many seconds of ticks are issued twice at worst. These are the
-// ticks that the holder issues before it stops, after the tick from which the taker
-// issues.
+// Repeated returns how many seconds of ticks are issued twice at worst. These are the ticks
+// from the first tick of the taker until the holder stops or reaches its bound.
 func (l Loss) Repeated() int {
 	bound, lost := l.boundAfterCrash()
 	if !lost {
@@ -30,10 +29,9 @@ func (l Loss) Repeated() int {
 	return max(0, min(l.stopTime(), l.Last+l.Window)-max(begin, bound))
 }
 
-// boundAfterCrash returns the bound that the store shows after the crash, and whether it is
-// another bound than the last acknowledged one. If the store has forgotten all writes
-// of the holder, the worker is free, with a bound of at most the time at which the holder
-// acquired it.
+// boundAfterCrash returns the bound that the store shows after the crash. lost is true if the
+// store has forgotten the last acknowledged bound. If it has forgotten all writes of the
+// holder, the worker is free, with a bound of at most the time at which the holder acquired it.
 func (l Loss) boundAfterCrash() (bound int, lost bool) {
 	kept := l.Last // the time of the last write that the store has kept
 	for kept > -l.Lost && kept >= l.Started {
@@ -45,8 +43,9 @@ func (l Loss) boundAfterCrash() (bound int, lost bool) {
 	return kept + l.Window, kept < l.Last
 }
 
-// takeTime returns when the taker has the worker: once the store answers and its own clock
-// has passed the bound. With WithMaxAhead it need not wait for its clock.
+// takeTime returns the time at which the taker acquires the worker. The taker waits until the
+// store answers and the taker's clock has passed the bound. With WithMaxAhead it does not wait
+// for its clock.
 func (l Loss) takeTime(bound int) int {
 	if l.Ahead {
 		return l.Down
@@ -61,8 +60,8 @@ func (l Loss) stopTime() int {
 }
 
 // Worst returns the largest Repeated of all losses that pass test, with a window of 60
-// s and a reaction of 1 s. It tries times of about a third of the window, and every
-// moment between two writes.
+// s and a reaction of 1 s. It tries times close to multiples of a third of the window, and
+// crashes at every second between two writes.
 func Worst(test func(Loss) bool) int {
 	worst := math.MinInt
 	for _, started := range []int{0, 20, 40, 60, 1000} {

@@ -10,7 +10,7 @@ const (
 	TTLOnly            Mutant = "ttl-only"             // the bound is not checked when issuing
 	TrustTimeout       Mutant = "trust-timeout"        // a write without an answer counts
 	TrustRead          Mutant = "trust-read"           // a record that was read counts
-	TrustReadExtending Mutant = "trust-read-extending" // the same, except in a claim
+	TrustReadExtending Mutant = "trust-read-extending" // a record that was read counts, except in a claim
 	TrustLayout        Mutant = "trust-layout"         // a layout that was read counts
 	SameLayout         Mutant = "same-layout"          // a layout that reads the same twice counts, even if it was written twice
 	UnreadLayout       Mutant = "unread-layout"        // a claim that cannot read the layout once more issues nevertheless
@@ -42,7 +42,8 @@ func (sr *stepper) mutantSteps() {
 	}
 }
 
-// forgets takes, for each worker, the loss of its record although it was acknowledged.
+// forgets takes, for each durable record, the step in which the store forgets this record, and
+// all writes that are not durable.
 func (sr *stepper) forgets() {
 	for w, r := range sr.state.store.durable {
 		if r != (record{}) {
@@ -54,7 +55,7 @@ func (sr *stepper) forgets() {
 	}
 }
 
-// forks takes each copy of a process that works into a process that is idle.
+// forks takes each step in which an idle process becomes a copy of a process that is not idle.
 func (sr *stepper) forks() {
 	for i := range sr.config.Processes {
 		for j := range sr.config.Processes {

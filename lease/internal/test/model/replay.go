@@ -114,9 +114,9 @@ func (r *Replay) take(st step) error {
 func (r *Replay) model(p num) *process { return &r.sr.state.processes[p] }
 
 // grantOf returns the process of the model for the grant of a token. A new token starts
-// another grant. If there is no room for it, earlier claims of the process have ended,
-// because a process has one claim at a time. They are kept until then, because a claim that
-// has given up can still release its workers.
+// another grant. If no process of the model is free for it, grantOf first ends the earlier
+// claims of the observed process, which has only one claim at a time. It keeps them until then,
+// because a claim that has given up can still release its workers.
 func (r *Replay) grantOf(process, token int) (num, error) {
 	if p, ok := r.find(token); ok {
 		return p, nil
@@ -154,8 +154,8 @@ func (r *Replay) each(process int, visit func(p num)) {
 	}
 }
 
-// end ends the grants of a process whose mode satisfies in. If late is true, a write that
-// they have sent may still land.
+// end ends each grant of an observed process for whose mode the function in returns true. If
+// late is true, a write that such a grant has sent may still land.
 func (r *Replay) end(process int, late bool, in func(mode) bool) (err error) {
 	r.each(process, func(p num) {
 		if pr := r.model(p); in(pr.mode) {
@@ -165,8 +165,8 @@ func (r *Replay) end(process int, late bool, in func(mode) bool) (err error) {
 	return err
 }
 
-// flag returns 1 for true and 0 for false, for example as the value a of the step die, which
-// is 1 if the process's write is still on its way.
+// flag returns b as a number, for the field a of a step. In a step of kind die or timeout, a is
+// 1 if the write of the process is still on its way.
 func flag(b bool) num {
 	if b {
 		return 1

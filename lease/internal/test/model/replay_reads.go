@@ -7,7 +7,9 @@ import (
 	"fmt"
 )
 
-// loaded takes the step that contains a read. The keys show which read it is.
+// loaded takes the step of the model that contains a read. For example, a step of kind claim
+// contains a read and the write that follows. The keys of the read, and next, which is the
+// write that is based on it or nil, show which step that is.
 func (r *Replay) loaded(e Event, next *Event) error {
 	if !e.OK {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// token identifies the grant of a write. For the layout's record, which has no token,
-// it returns a number of the process.
+// token identifies the grant of a write. For the layout's record, which has no token, it
+// returns a negative number for the observed process, for example -1 for process 0.
 func (e Event) token() int {
 	if e.Worker == LayoutWorker {
 		return -1 - e.Process

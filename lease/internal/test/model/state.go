@@ -33,7 +33,8 @@ type process struct {
 	layout num // zero if all processes have the same layout
 	joined num // the version of the layout's record that it has read or written
 
-	// The pending write replaces base by a record with bound to and this version.
+	// The pending write replaces base by a record whose bound is the field to, and whose
+	// version is the field version.
 	status  status
 	to      num
 	version num
@@ -45,7 +46,9 @@ type base struct{ bound, version num }
 // baseOf returns the record r as a base.
 func baseOf(r record) base { return base{r.bound, r.version} }
 
-// hasBase reports whether the base matters. A claim that has not sent a write reads again.
+// hasBase reports whether a write that is on its way, or the next write of the process, will be
+// compared with its base. A claim has no base between its writes, because it reads the record
+// again before each of them.
 func (pr process) hasBase() bool {
 	return pr.status == sent || pr.mode >= checking
 }
@@ -78,7 +81,8 @@ func (s *state) reset() {
 	}
 }
 
-// send makes a process wait for a write that replaces from.
+// send makes process p send a write that replaces the base from by a record with the bound to,
+// and wait for the answer.
 func (s *state) send(p, worker num, from base, to num) {
 	pr := &s.processes[p]
 	pr.worker, pr.base, pr.status, pr.to, pr.version = worker, from, sent, to, s.fresh()
@@ -134,8 +138,8 @@ func (s *state) endWorker(p num) {
 }
 
 // hold makes a claim hold the worker, whose record is b. The process issues from the tick of
-// its claim, which tried has plus one. If there are layouts, the process must first read the
-// layout once more.
+// its claim, which is the worker's value in the field tried minus one. If the process has a
+// layout, it must first read the store's layout once more.
 func (pr *process) hold(worker num, b base) {
 	tried := pr.tried
 	*pr = process{
@@ -147,8 +151,8 @@ func (pr *process) hold(worker num, b base) {
 	}
 }
 
-// end ends a grant. The process forgets its state. The records that it has written get
-// no owner, because no later grant has its token.
+// end ends the grant of process p, which becomes idle. The records with the token of this grant
+// get the owner nobody, because the next grant of process p has another token.
 func (s *state) end(p num) {
 	s.processes[p] = process{}
 	s.eachRecord(func(r *record) {
@@ -158,7 +162,7 @@ func (s *state) end(p num) {
 	})
 }
 
-// eachRecord calls visit for every record that is durable, in the log or on its way.
+// eachRecord calls visit for every record that is durable, in the log, or in a late write.
 func (s *state) eachRecord(visit func(*record)) {
 	for i := range s.store.durable {
 		visit(&s.store.durable[i])

@@ -2,7 +2,8 @@ package model
 
 import "fmt"
 
-// A kind is the kind of a step.
+// A kind is the kind of a step. The words process, worker, a and b in the comments of the kinds
+// are the fields of the step.
 type kind num
 
 const (
@@ -28,7 +29,7 @@ const (
 	clone               // process becomes a copy of process a
 )
 
-// A step is an event that changes a state.
+// A step is an event that changes a state. The kind determines which of the fields it uses.
 type step struct {
 	kind            kind
 	process, worker num
@@ -88,7 +89,8 @@ func (st step) action() string {
 	}
 }
 
-// remains returns the end of a description whose write is still on its way.
+// remains returns the end of the description of a step that leaves a write on its way, or "" if
+// it leaves none.
 func (st step) remains() string {
 	if st.a == 0 {
 		return ""

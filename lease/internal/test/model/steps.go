@@ -34,8 +34,8 @@ func (sr *stepper) all() {
 // isMutant reports whether the search is for this mutant.
 func (sr *stepper) isMutant(m Mutant) bool { return sr.config.Mutant == m }
 
-// change visits the state that results from a step. For a Replay it changes its state
-// instead, if the step is the step to take.
+// change calls visit with the step st and with a copy of the state that f has changed. For a
+// Replay, f changes sr.state itself, and only if st is the wanted step.
 func (sr *stepper) change(st step, f func(*state)) {
 	if sr.wanted != nil {
 		if st == *sr.wanted && !sr.found {
@@ -64,8 +64,9 @@ func (sr *stepper) processSteps(p num) {
 }
 
 // valuesToTry returns the range of values, from low to high, that a step is tried with.
-// For a Replay it narrows the range to the value that was observed, or to an empty range
-// if that value is not allowed.
+// For a Replay it narrows the range to the value of the wanted step, or to an empty range
+// if that value is not allowed. The function observed is valueA or valueB, which reads the
+// value from the step.
 func (sr *stepper) valuesToTry(low, high num, observed func(step) num) (from, to num) {
 	if sr.wanted == nil {
 		return low, high
@@ -76,7 +77,7 @@ func (sr *stepper) valuesToTry(low, high num, observed func(step) num) (from, to
 	return 1, 0 // an empty range
 }
 
-// valueA returns the value a of a step, for valuesToTry.
+// valueA returns the field a of a step, for valuesToTry.
 func valueA(st step) num { return st.a }
 
 // requests takes the steps of a process that does not wait for an answer.
@@ -113,7 +114,7 @@ func (sr *stepper) claims(p num) {
 		r := sr.state.store.read(w)
 		for from := sr.earliest(r); from <= r.bound; from++ {
 			for to, end := sr.valuesToTry(from+1, num(sr.config.Ticks), valueA); to <= end; to++ {
-				// The values a and b of the step are to and from.
+				// The field a of the step is to, and the field b is from.
 				sr.change(step{claim, p, w, to, from}, func(s *state) {
 					pr := &s.processes[p]
 					pr.mode = claiming
@@ -156,12 +157,13 @@ func (sr *stepper) claimsAgain(p num) bool {
 	return found
 }
 
-// givesUp looks for records with the token of a claim, which ends without a worker. It makes
-// the process stop with such a record as its base, to release the worker. It has issued
-// nothing, so the release may restore the bound from which the claim would have issued. The
-// process may also write a higher bound, up to the record's, because it may have issued IDs
-// under an earlier grant of the worker, whose record the store has forgotten. If a release
-// gets no answer, the claim can go on with another worker.
+// givesUp takes the steps in which a claim that ends without a worker finds a record with its
+// own token. The process then stops, with this record as its base, to release the worker. The
+// claim has issued nothing, so the release may restore the bound from which the claim would
+// have issued. The release may also write a higher bound, up to the bound of the record,
+// because an earlier grant of the same lease may have issued IDs under the worker, and the
+// store may have forgotten that grant's record. After a release without an answer, the process
+// can give up another worker first.
 func (sr *stepper) givesUp(p num) {
 	for w := range num(sr.config.Workers) {
 		r := sr.state.store.read(w)
@@ -187,8 +189,8 @@ func (sr *stepper) isOwn(p num, r record) bool {
 	return r.owner == p+1 && !r.released
 }
 
-// extends takes writes of every bound that is not lower. It may be equal, as after the
-// clock was set back.
+// extends takes extensions to every bound that is at least the bound of the base and the
+// acknowledged bound. For example, a process whose clock was set back writes the same bound.
 func (sr *stepper) extends(p num) {
 	pr := sr.state.processes[p]
 	low := max(pr.base.bound, pr.acknowledged)
@@ -204,7 +206,7 @@ func (sr *stepper) extends(p num) {
 
 // issues takes a step for each tick, from the process's next tick to the last below its
 // acknowledged bound, in which the process issues an ID. It may skip ticks, as after a
-// pause. The tick is the value a of the step.
+// pause. The tick is the field a of the step.
 func (sr *stepper) issues(p num) {
 	pr := sr.state.processes[p]
 	end := pr.acknowledged
@@ -266,8 +268,9 @@ func (sr *stepper) stops(p num) {
 	})
 }
 
-// releases writes a bound above all issued ticks. It may be higher if the generator has
-// reserved ticks and not issued them.
+// releases takes releases at every bound from the process's next tick, which is above all ticks
+// that it has issued, to the acknowledged bound. The bound may be above the next tick, because
+// the generator may have reserved ticks without issuing them.
 func (sr *stepper) releases(p num) {
 	pr := sr.state.processes[p]
 	low := pr.next

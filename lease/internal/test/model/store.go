@@ -39,8 +39,8 @@ func (s *store) read(worker num) record {
 }
 
 // land makes a write visible if the visible record has the version that it replaces, and
-// reports whether it did. The log can hold volatile writes that are not durable yet. If it
-// is full, its oldest write becomes durable.
+// reports whether it did. The argument volatile is the number of writes that the log can hold.
+// If the log is full, its oldest write becomes durable.
 func (s *store) land(w write, volatile int) bool {
 	if s.read(w.worker).version != w.old {
 		return false

@@ -39,7 +39,8 @@ func NewView() *View {
 
 // Check replays the events of the process. Bounds and ticks may have any unit.
 func (v *View) Check(events []Event) error {
-	// At the beginning of a call, see rejects IDs of the last call that could not be issued.
+	// An event Began makes see reject the IDs of the call before it that could not be issued.
+	// So add an event Began after the last call.
 	events = rank(append(events, Event{Kind: Began}))
 	next, ids := writesAfter(events), issuedBy(events)
 	for i := range events {
@@ -195,7 +196,9 @@ func (v *View) send(e Event) error {
 	return nil
 }
 
-// arrive lets an acknowledged write find the record that it replaces.
+// arrive lets an acknowledged write land in the model's store. It first sets the version of the
+// store's record to the version that the write replaces, because the view does not know which
+// writes of other processes came before.
 func (v *View) arrive(e Event) {
 	if c, ok := v.calls[e.Call]; ok && e.OK {
 		w := v.sr.state.write(c.grant)

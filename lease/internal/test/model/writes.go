@@ -32,8 +32,9 @@ func (sr *stepper) arrives(s *state, p num) {
 	s.processes[p].stopWaiting()
 }
 
-// abandon lets a process do something for which it stops waiting for its write. If the
-// write is still on its way, it gets lost or arrives late.
+// abandon takes a step, such as a death, with which a process stops waiting for its write, if
+// it waits for one. f changes the state of the process. If the write is still on its way, it
+// gets lost, or it becomes a late write. In the second case the field a of the step is 1.
 func (sr *stepper) abandon(st step, f func(*state, num)) {
 	sr.change(st, func(s *state) { f(s, st.process) })
 	room := sr.state.freeLatePlace(sr.config.Late)
@@ -88,7 +89,7 @@ func (sr *stepper) evictions() {
 		r := sr.state.store.read(w)
 		high := min(r.bound+1, num(sr.config.Ticks))
 		if sr.wanted != nil {
-			high = num(sr.config.Ticks) // by many ticks at once
+			high = num(sr.config.Ticks) // because a real operator may raise a bound by many ticks
 		}
 		for to, end := sr.valuesToTry(sr.lowest(w, r), high, valueB); to <= end; to++ {
 			if sr.wanted != nil || to != r.bound || r.isHeld() { // otherwise only the version would change
@@ -98,9 +99,10 @@ func (sr *stepper) evictions() {
 	}
 }
 
-// lowest returns the lowest bound that an operator may set. It is above all issued
-// ticks if no process has the worker, or gets it with the answer to a write that has
-// landed. Otherwise it is the current bound.
+// lowest returns the lowest bound that an operator may set for a worker whose record is r. That
+// is the current bound if the record has a holder, if a process has the worker and has not yet
+// released it, or if a process gets the worker with the answer to a write that has landed.
+// Otherwise the lowest bound is the tick after the last issued tick.
 func (sr *stepper) lowest(worker num, r record) num {
 	for _, pr := range sr.state.processes {
 		mayIssue := pr.worker == worker && (pr.mode > claiming || pr.status == landed)
@@ -115,7 +117,7 @@ func (sr *stepper) lowest(worker num, r record) num {
 	return low
 }
 
-// valueB returns the value b of a step, for valuesToTry.
+// valueB returns the field b of a step, for valuesToTry.
 func valueB(st step) num { return st.b }
 
 // evicts takes the operator's write of this bound, which may also arrive late.

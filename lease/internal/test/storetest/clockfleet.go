@@ -18,8 +18,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// healthyWindow is three halves of the time in which a busy machine restarts a server,
-// because a restart may begin a third of the window after the last extension.
+// healthyWindow is the window of the processes whose clocks are right. A restart of the server
+// may begin a third of the window after the last extension. It then has the other two thirds,
+// 20 seconds, which is enough on a busy machine.
 const healthyWindow = 30 * time.Second
 
 // A clockFleet is a set of processes that share a store. Each has its own worker.
@@ -98,7 +99,7 @@ type clockProcess struct {
 	gen    *snowflake.Generator // nil before it has a generator
 	ids    []types.ID
 
-	// The following are only counted of a process whose clock is right.
+	// Only the method issue counts these, in a process whose clock is right.
 	failures int
 	longest  time.Duration // the longest call
 }
@@ -198,8 +199,8 @@ func (p *clockProcess) keepTrying(d time.Duration) {
 var clockError = regexp.MustCompile(`^lease: acquiring a worker: the clock shows (\S+Z) and the store's (\S+Z): want at most WithMaxSkew\(`)
 
 // wantBothTimes expects the error of a process that was refused because of its clock. The
-// error must name the time of the process and the store's, which are ours and theirs ahead
-// of the right time.
+// error must name the time of the process and the time of the store. The arguments ours and
+// theirs are how far these two times are ahead of the right time.
 func (p *clockProcess) wantBothTimes(err error, ours, theirs time.Duration) {
 	p.fleet.t.Helper()
 	if err == nil {

@@ -31,7 +31,7 @@ type wrongClock struct {
 	name     string
 	start    time.Duration // when the process starts
 	early    time.Duration // once it has a worker, before it has a generator
-	later    time.Duration // once it has issued an ID
+	later    time.Duration // added to start once it has issued an ID
 	defaults bool          // the options have their defaults instead of short times
 	refused  bool          // the process must be refused when it starts
 }
@@ -66,8 +66,8 @@ func (w wrongClock) options() []lease.Option {
 
 // WrongClocks runs processes whose clocks are wrong next to processes whose clocks are
 // right, on a store that has the clock of this machine. For each wrong clock, one process
-// is killed, and another process must get its worker soon. Of a second process the clock is
-// corrected, and it must issue IDs again.
+// is killed, and another process must get its worker soon. A second process with this clock
+// must issue IDs again after its clock was corrected.
 func WrongClocks(t *testing.T, open func() Client) {
 	t.Helper()
 	f, wrong := newClockFleet(t, open), wrongClocks()
@@ -92,7 +92,7 @@ func WrongClocks(t *testing.T, open func() Client) {
 }
 
 // beKilled lets the process run with the wrong clock and kills it. The successor, whose
-// clock is right, must get its worker within clockBlock.
+// clock is right, must get the worker of the killed process within clockBlock.
 func (p *clockProcess) beKilled(w wrongClock, successor *clockProcess) {
 	t := p.fleet.t
 	p.goWrong(w)
@@ -235,9 +235,9 @@ func (f *clockFleet) serverTime() (now time.Time, err error) {
 	return now, err
 }
 
-// wantWarnings waits until all processes have extended their windows. Then the log of each
-// must have said so many times, in total, that the server's clock is behind, and that it
-// agrees again.
+// wantWarnings waits until all processes have extended their windows. The arguments behind and
+// agrees are how often the log of each process must then contain the warning that the server's
+// clock is behind, and the warning that it agrees again.
 func (f *clockFleet) wantWarnings(all []*clockProcess, behind, agrees int) {
 	f.t.Helper()
 	f.awaitExtensions(all)

@@ -113,7 +113,7 @@ func Failovers(t *testing.T, c ClusterConfig) {
 	f.report()
 }
 
-// start returns when all generators hold workers.
+// start starts the generators, and returns when all of them hold workers.
 func (f *failovers) start() {
 	f.t.Helper()
 	soundConfig := FleetConfig{Dial: f.Dial, Window: f.Window, Workers: f.Holders, Clocks: f.Clocks}
@@ -124,7 +124,7 @@ func (f *failovers) start() {
 	f.sound, f.control = NewFleet(f.t, soundConfig), NewFleet(f.t, controlConfig)
 	f.holders = f.sound.Start(f.spread, f.addresses(f.Holders)...)
 	f.control.AwaitHolding(f.control.Start(f.spread, f.addresses(controlHolders)...))
-	if f.Settles { // newcomers whose clocks are behind then begin exactly at a forgotten bound
+	if f.Settles { // newcomers whose clocks are behind begin exactly at the bound that the store shows
 		f.control.Clocks = []time.Duration{-time.Minute}
 	}
 	f.sound.AwaitHolding(f.holders)
@@ -181,7 +181,7 @@ type clusterRow struct {
 	faults, ids int
 	failover    time.Duration // the longest time until another leader
 	halt        time.Duration // the longest time of any holder without an ID
-	excess      time.Duration // the most by which such a time was longer than its failover
+	excess      time.Duration // the most by which the halt of a fault was longer than its failover
 }
 
 // inject breaks the leader, starts newcomers that want workers, and heals the cluster.

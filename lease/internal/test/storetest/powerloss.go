@@ -50,7 +50,8 @@ const (
 // LosesPower starts and ends generators, copies the disk while all processes are paused,
 // and starts the server from the copy. The copy, called an image, is what a loss of power
 // at this moment would leave. Other generators then take all workers. The first generators
-// continue, like processes on other machines that do not know of the failure.
+// continue, like processes on other machines that do not know of the failure. Without a server,
+// the first generators end before the others start, because they write the store's file.
 //
 // An ID may be issued twice only under a setting that the store warns of or refuses. Under
 // such a setting an ID must be issued twice in at least one of several images, because the

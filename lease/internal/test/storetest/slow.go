@@ -27,11 +27,11 @@ type SlowStore struct {
 	Delay func(time.Duration) // sets the delay of the statements from now on
 }
 
-// Slow checks the line of a store in the table of docs/operating.md, which says up to which
-// time per statement a process starts, extends its window before it ends, and releases its
-// worker. It tries these times. In the long form it tries all times of the table, and above
-// the time of the line the process must fail. open returns a new store with connections of
-// its own.
+// Slow checks the line of a store in the table of docs/operating.md. The line says up to which
+// time per statement a process starts, extends its window before the window ends, and releases
+// its worker. Slow tries these three times. In the long form it tries all statementTimes, and
+// the process must fail at those that are above the time of the line. open returns a new store
+// with connections of its own.
 func Slow(t *testing.T, name string, open func(*testing.T) SlowStore) {
 	t.Helper()
 	claimed := slowLine(t, name)

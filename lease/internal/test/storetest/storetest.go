@@ -178,7 +178,7 @@ func endsWithContext(t *testing.T, name string, call func(context.Context) error
 	}
 }
 
-// loseEvery is how many answers to writes there are for each of them that the torture loses.
+// loseEvery makes the torture lose the answers to one in so many writes.
 const loseEvery = 4
 
 // Torture runs the torture through a proxy that loses answers to writes, while the

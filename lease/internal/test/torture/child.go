@@ -80,7 +80,8 @@ func (c *child) awaitReady() error {
 }
 
 // outcome waits until the process has ended, and returns an error with its exit state and
-// its output. If the output is empty, TestMain has not called Main.
+// its output. If the process has left neither output nor a journal, TestMain has not called
+// Main.
 func (c *child) outcome() error {
 	<-c.gone
 	if _, err := os.Stat(c.journal); err != nil && c.output.Len() == 0 {
@@ -96,7 +97,8 @@ func (c *child) kill() {
 	_ = c.stdin.Close()
 }
 
-// endTimeout is how long a process may take to release its worker on a busy machine.
+// endTimeout is how long a process may take to begin, or to release its worker and end, on a
+// busy machine.
 const endTimeout = 4 * closing
 
 // end asks the process to end in order, and waits until it has ended.

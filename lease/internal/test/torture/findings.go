@@ -171,8 +171,9 @@ func (r *reader) id(id types.ID) {
 
 // attribute makes a pending grant the current grant if the ID belongs to it. Some IDs after
 // the marker of a grant may still belong to the previous grant, because one call may take
-// IDs under both. IDs of one worker differ by their time: those of the previous grant are
-// before the end of its window.
+// IDs under both. If both grants are of the same worker, the time of an ID decides, because
+// IDs of the previous grant are before the end of its window, which is the boundary of the
+// pending grant.
 func (r *reader) attribute(id types.ID) {
 	for i, newer := range slices.Backward(r.pending) {
 		g := r.grants[newer]

@@ -40,8 +40,8 @@ const (
 	exitOrphaned = 4 // because the test process has ended
 )
 
-// orphanCheck ends the process when its parent ends, because the parent holds the other
-// end of its standard input.
+// orphanCheck ends the process when its parent ends. It waits for the end of the standard
+// input, whose other end the parent holds.
 func orphanCheck() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	os.Exit(exitOrphaned)
@@ -131,8 +131,8 @@ func (s *script) acquire(ctx context.Context, store lease.Store, clock *clock) *
 	for ctx.Err() == nil {
 		leased, err := lease.Acquire(ctx, store, layout,
 			lease.WithWindow(s.Window), lease.WithClock(clock.now),
-			lease.WithMaxAhead(3*time.Hour), // takes a worker of a clock that is an hour ahead by a clock that is an hour behind
-			lease.WithMaxSkew(24*time.Hour), // clocks are an hour off, and processes that run ahead more
+			lease.WithMaxAhead(3*time.Hour), // so that a process an hour behind takes a worker from one an hour ahead
+			lease.WithMaxSkew(24*time.Hour), // because clocks are an hour off, and IDs may be further ahead
 			lease.WithDatacenter(0), lease.WithWorkers(0, int64(s.Workers)-1))
 		if err == nil {
 			return leased

@@ -131,8 +131,8 @@ func (r *runner) windows(random *rand.Rand, from, to float64) time.Duration {
 	return time.Duration((from + random.Float64()*(to-from)) * float64(r.Window))
 }
 
-// A slot runs one process after another. Of as many slots as Processes, each has its own
-// random numbers and an error of its clocks.
+// A slot runs one process after another. A torture has as many slots as Config.Processes. Each
+// slot has its own random numbers, and an error for the clocks of its processes.
 type slot struct {
 	*runner
 	random *rand.Rand

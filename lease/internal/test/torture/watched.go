@@ -27,8 +27,8 @@ func (w *watchedSource) Grant(ctx context.Context, layout snowflake.Layout) (*sn
 }
 
 // Extend remembers a grant that replaces the held grant. The call for IDs that extends
-// may have taken IDs under the held grant before. They are below the end of its window,
-// by which the findings distinguish them.
+// may have taken IDs under the held grant before. These IDs are below the end of the held
+// grant's window, by which reader.attribute tells them from IDs of the new grant.
 func (w *watchedSource) Extend(ctx context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
 	g, err := w.WorkerSource.Extend(ctx, held, need)
 	if err == nil && g != held {

@@ -29,8 +29,8 @@ type Recorder struct {
 }
 
 // A view is the store that a recorder gives to a process. It implements all optional
-// interfaces of a lease.Store, so that the lease reads by Get. The keys of a Get show the
-// model what the lease reads for.
+// interfaces of a lease.Store except lease.Settler. So the lease reads by Get, whose keys show
+// the model what the lease reads for.
 type view struct {
 	lease.Store
 	*Recorder
@@ -112,8 +112,8 @@ func (v view) CompareAndSwap(ctx context.Context, worker int, old, next lease.Re
 	return ok, err
 }
 
-// Load counts the call, but records no read, because it does not show what the lease reads
-// for.
+// Load counts the call, but records no read, because a read without keys does not show what the
+// lease reads for.
 func (v view) Load(ctx context.Context) (map[int]lease.Record, error) {
 	v.call()
 	return v.Store.Load(ctx)
@@ -159,7 +159,8 @@ func (v view) Check(ctx context.Context) error {
 func (r *Recorder) Began() { r.emit(model.Event{Kind: model.Began}) }
 
 // Issued records the IDs of a call that has ended. It records only the first ID of each
-// tick, also across calls, because the model knows no sequences.
+// tick, also across calls, because the model knows no sequences. The workers must be of
+// datacenter 0, where the worker ID is the key of the record.
 func (r *Recorder) Issued(layout snowflake.Layout, ids []types.ID) {
 	for _, id := range ids {
 		p := layout.Decompose(id)
