@@ -362,3 +362,35 @@ func TestNullIsNoUniqueValue(t *testing.T) {
 		}
 	})
 }
+
+// A conflictByName is an upsert in a type of the caller's own, which the plugin cannot read.
+type conflictByName struct{}
+
+func (conflictByName) Name() string                   { return "ON CONFLICT" }
+func (c conflictByName) MergeClause(m *clause.Clause) { m.Expression = c }
+func (conflictByName) Build(b clause.Builder) {
+	_, _ = b.WriteString("(name) DO UPDATE SET n = excluded.n")
+}
+
+// TestConflictOfTheCallersType checks that an upsert in a type of the caller's own is sent as it
+// is, and that its struct gets the key of the existing row.
+func TestConflictOfTheCallersType(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() == "mysql" {
+			t.Skip("MySQL and MariaDB have no ON CONFLICT")
+		}
+		plugintest.Migrate(t, db, &item{})
+		old := item{Name: "a"}
+		plugintest.Must(t, db.Create(&old))
+		rows := []item{{Name: "b", N: 1}, {Name: "a", N: 2}}
+		plugintest.Must(t, db.Clauses(conflictByName{}).Create(&rows))
+		row := item{Name: "a", N: 3}
+		plugintest.Must(t, db.Clauses(conflictByName{}).Create(&row))
+		var stored item
+		plugintest.Must(t, db.Take(&stored, "name = 'a'"))
+		if names := storedNames(t, db, "items"); rows[0].ID != names["b"] || rows[1].ID != old.ID || row.ID != old.ID || stored.N != 3 {
+			t.Errorf("list %+v, struct %+v, rows %v, stored %+v", rows, row, names, stored)
+		}
+	})
+}

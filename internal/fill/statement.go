@@ -9,15 +9,18 @@ import (
 )
 
 // onConflict returns the upsert of the statement, or nil if the statement is no upsert. It
-// returns false if the statement has an ON CONFLICT clause that is not of GORM's type, so
-// that the plugin does not understand it.
+// returns nil and false if the statement has an ON CONFLICT clause that is not of GORM's type,
+// so that the plugin does not understand it.
 func onConflict(stmt *gorm.Statement) (conflict *clause.OnConflict, ok bool) {
 	c, found := stmt.Clauses["ON CONFLICT"]
 	if !found || c.Expression == nil {
 		return nil, true
 	}
 	upsert, ok := c.Expression.(clause.OnConflict)
-	return &upsert, ok
+	if !ok {
+		return nil, false
+	}
+	return &upsert, true
 }
 
 // updates reports whether the upsert updates an existing row, instead of DO NOTHING. An
