@@ -56,9 +56,6 @@ type copyPass struct {
 func (r *Run) copyAll(ctx context.Context, t task) error {
 	c := &copyPass{Run: r, task: t, pace: &pace{Config: &r.config, rows: r.config.Smallest}}
 	r.report.beginCopy(r.move)
-	// Make waitUntilAllowed check the replicas before the first batch. Its last check may have
-	// been for a step of another kind, and such a check leaves out the replicas.
-	r.lastCheck = time.Time{}
 	for last := false; !last; {
 		from := r.move.Position
 		b, err := c.batch(ctx, *r.move, c.pace.rows)

@@ -45,7 +45,8 @@ type Run struct {
 	report *reporter
 
 	configured       Config    // config as New got it; an operator's requests can replace Stall and the pace in config
-	lastCheck        time.Time // when waitUntilAllowed last found that the run need not wait
+	allowed          task      // the step for which waitUntilAllowed last found that the run need not wait
+	allowedAt        time.Time // when that was
 	replicasAnswered bool      // whether all replicas have answered in this run
 	replicaBehind    bool      // whether a replica was too far behind at the last check
 }

@@ -17,16 +17,18 @@ import (
 const askInterval = time.Second
 
 // waitUntilAllowed waits while there is a reason to wait before t, such as a request of an
-// operator, or a replica that is behind. If it has found no reason within the last
-// askInterval, it does not check again, because it is called before each batch.
+// operator, or a replica that is behind. It is called before each batch, and does not check
+// again if it has found no reason before a batch of the same step within the last askInterval.
+// It checks before each other step, because a reason may concern only that step. For example,
+// an operator may hold the swap of a table whose copy took less than a second.
 func (r *Run) waitUntilAllowed(ctx context.Context, t task) error {
-	for time.Since(r.lastCheck) >= askInterval {
+	for t != r.allowed || time.Since(r.allowedAt) >= askInterval {
 		reason, err := r.reasonToWait(ctx, t)
 		if err != nil {
 			return err
 		}
 		if reason == "" {
-			r.lastCheck = time.Now()
+			r.allowed, r.allowedAt = t, time.Now()
 			return nil
 		}
 		r.report.waiting(reason)

@@ -1,6 +1,7 @@
 package online_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -50,6 +51,31 @@ func TestSteering(t *testing.T) {
 				}
 				if took := time.Since(begun); waits != 30 || took < 30*time.Second {
 					t.Errorf("it waited %d times, and took %v; want 30 times, once a second", waits, took)
+				}
+			})
+		})
+	}
+}
+
+// An operator can hold the swap of a table of any size. The run reads the request before the
+// swap, also if it has read the requests less than a second before, for a copy that was short.
+func TestHoldSwapOfSmallTables(t *testing.T) {
+	t.Parallel()
+	for _, rows := range []int{10, 20_000, 95_000} {
+		t.Run(fmt.Sprint(rows), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f, c := newFake(), online.Defaults()
+				f.table, f.steering.HoldSwap = rows, true
+				waits := 0
+				c.Progress = func(p plan.OnlineProgress) {
+					if strings.Contains(p.Waiting, "permission to swap") {
+						waits++
+						f.steering.HoldSwap = waits < 5
+					}
+				}
+				if err := f.run(c).Apply(t.Context()); err != nil || waits != 5 {
+					t.Errorf("Apply = %v, after it has waited %d times for the permission, want 5", err, waits)
 				}
 			})
 		})
