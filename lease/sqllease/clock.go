@@ -29,7 +29,7 @@ func (s clockStore) Now(ctx context.Context) (time.Time, error) {
 	return endWithContext(ctx, s.store, func() (time.Time, error) {
 		var microseconds int64
 		err := s.attempt(ctx, func(conn *sql.Conn) error {
-			return conn.QueryRowContext(ctx, "SELECT "+s.dialect().now).Scan(&microseconds)
+			return conn.QueryRowContext(ctx, "SELECT "+s.dialect().now+oneRow).Scan(&microseconds)
 		})
 		return time.UnixMicro(microseconds), err
 	})

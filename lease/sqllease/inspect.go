@@ -53,8 +53,7 @@ func (s *store) checkEngine(ctx context.Context, on timedConn) error {
 		return nil
 	}
 	var version string
-	// LIMIT overrides sql_select_limit=0 of MySQL, which would return no row.
-	if err := on.queryRow(ctx, "SELECT version() LIMIT 1", &version); err != nil {
+	if err := on.queryRow(ctx, "SELECT version()"+oneRow, &version); err != nil {
 		return err
 	}
 	engine := compatible.Engine(version) // "" for PostgreSQL, MySQL and MariaDB

@@ -74,7 +74,6 @@ func classifyMySQL(err error) errorKind {
 // and a description of a state of the session in which the store must not write, or an
 // empty text. The second setting is sync_binlog, or 1 if there is no binary log. It matters
 // because InnoDB, when it starts, rolls back transactions that are not in the binary log.
-// The LIMIT overrides sql_select_limit=0, which would return no row.
 const mysqlSession = `SELECT CONCAT(@@hostname, ':', @@port), @@GLOBAL.innodb_flush_log_at_trx_commit,
   CASE WHEN @@GLOBAL.log_bin THEN @@GLOBAL.sync_binlog ELSE 1 END, CASE
     WHEN NOT @@SESSION.autocommit THEN 'autocommit=0, under which nothing that the store writes is committed'
@@ -82,7 +81,7 @@ const mysqlSession = `SELECT CONCAT(@@hostname, ':', @@port), @@GLOBAL.innodb_fl
     WHEN CHAR_LENGTH(CONVERT('ab' USING binary)) <> 2 THEN
       'a character_set_connection of several bytes a letter, such as ucs2, under which the store does not find its records'
     WHEN '' IS NULL THEN 'EMPTY_STRING_IS_NULL in its sql_mode, under which the store cannot read empty texts'
-    ELSE '' END LIMIT 1`
+    ELSE '' END` + oneRow
 
 // inspectMySQL reads the settings under which the server can forget writes, and the
 // reason why the store must not write in this session, if there is one.
@@ -160,7 +159,7 @@ func isClustered(ctx context.Context, on timedConn) (bool, error) {
 // the program has chosen this database by its DSN. If the session has changed its database
 // since, as Com_change_db counts, any user of the connection may have done so.
 func otherTableMySQL(ctx context.Context, d *dialect, on execer, name string) (here, other string, err error) {
-	if err = on.QueryRowContext(ctx, "SELECT COALESCE(DATABASE(), '')").Scan(&here); err != nil {
+	if err = on.QueryRowContext(ctx, "SELECT COALESCE(DATABASE(), '')"+oneRow).Scan(&here); err != nil {
 		return "", "", err
 	}
 	var changes int

@@ -37,7 +37,7 @@ func (s *store) synchronously(ctx context.Context, conn *sql.Conn, f func() erro
 		return f()
 	}
 	all := func(wait int) int { return wait | waitForAll } // keeps bits that the program has set
-	return withSetting(ctx, conn, "SELECT @@SESSION.wsrep_sync_wait", "SET SESSION wsrep_sync_wait = %d", all, f)
+	return withSetting(ctx, conn, "SELECT @@SESSION.wsrep_sync_wait"+oneRow, "SET SESSION wsrep_sync_wait = %d", all, f)
 }
 
 // withSetting calls f while a setting of the connection has the value that change returns

@@ -28,8 +28,12 @@ FROM (SELECT %s AS standby, %s AS clock) AS server LEFT JOIN `
 	updateSQL = "UPDATE %s SET bound = ?, owner = ? WHERE namespace = ? AND worker_id = ? AND bound = ? AND owner = ?"
 )
 
-// noLimit overrides the default limit of a session, for statements that need all rows.
-const noLimit = " LIMIT 9223372036854775807"
+// The session variable sql_select_limit of MySQL limits each SELECT without a LIMIT. These
+// limits override it.
+const (
+	noLimit = " LIMIT 9223372036854775807" // for statements that need all rows
+	oneRow  = " LIMIT 1"                   // also for statements without a table, because sql_select_limit may be 0
+)
 
 // readStatement returns a statement that reads records, for the dialect's load or get as
 // format. Into format it puts the SQL expressions for whether the server is a standby and

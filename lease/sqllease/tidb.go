@@ -53,7 +53,7 @@ const tidbSession = `SELECT CASE
     WHEN @@SESSION.tidb_read_staleness <> 0 THEN 'tidb_read_staleness'
     WHEN @@SESSION.tidb_low_resolution_tso THEN 'tidb_low_resolution_tso'
     WHEN @@SESSION.tidb_enable_external_ts_read THEN 'tidb_enable_external_ts_read'
-    ELSE '' END`
+    ELSE '' END` + oneRow
 
 // inspectTiDB reports session settings that make reads return old data, as well as
 // autocommit=0. It does not read the settings of InnoDB, because TiDB has them but

@@ -174,12 +174,16 @@ func set(t *testing.T, pool *sql.DB, name, value string) bool {
 	return err == nil
 }
 
-// useSession reads and replaces a record through the store, and tries once more from the
-// record that was replaced, which the store must refuse.
+// useSession reads the server's time, reads and replaces a record through the store, and tries
+// once more from the record that was replaced, which the store must refuse.
 func useSession(t *testing.T, store lease.Store, from, to lease.Record) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+	_, err := store.(lease.Clock).Now(ctx)
+	if err != nil {
+		return err
+	}
 	records, err := store.Load(ctx)
 	if err != nil {
 		return err
