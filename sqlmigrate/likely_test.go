@@ -61,6 +61,14 @@ func TestLikelyReferences(t *testing.T) {
 		if err != nil || fmt.Sprint(again) != fmt.Sprint(plan.Likely) {
 			t.Errorf("FindReferences: %v, %v, want what the plan has: %v", again, err, plan.Likely)
 		}
+		var current string
+		if err := db.Raw(map[string]string{"mysql": "SELECT DATABASE()", "postgres": "SELECT current_schema()"}[db.Name()]).Scan(&current).Error; err != nil {
+			t.Fatal(err)
+		}
+		again, err = sqlmigrate.FindReferences(t.Context(), db, []string{current + ".users.id", current + ".posts.id", current + ".staff.staff_id", current + ".dense.id"})
+		if err != nil || fmt.Sprint(again) != fmt.Sprint(plan.Likely) {
+			t.Errorf("FindReferences of keys with the current schema: %v, %v, want what the plan has: %v", again, err, plan.Likely)
+		}
 	})
 }
 
@@ -318,6 +326,12 @@ func TestLikelyReferencesInSchema(t *testing.T) {
 		got := likelyColumns(migratetest.MySQLInspect(t, db, "orders", sqlmigrate.WithoutReference(current+".audits.creator_id")))
 		if !slices.Equal(got, []string{"audits.order_id"}) {
 			t.Errorf("likely are %q, want audits.order_id alone", got)
+		}
+		// A column of another schema than the keys is found if the caller names it.
+		elsewhere := sqlmigrate.WithReference(second+".lines_of.order_id", "orders.id")
+		found, err := sqlmigrate.FindReferences(t.Context(), db, []string{"orders.id"}, elsewhere)
+		if err != nil || !slices.ContainsFunc(found, func(l sqlmigrate.LikelyReference) bool { return l.Column == second+".lines_of.order_id" }) {
+			t.Errorf("FindReferences = %+v, %v, want the column of another schema, which an option names", found, err)
 		}
 	})
 }

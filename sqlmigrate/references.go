@@ -185,6 +185,7 @@ func (c *config) findReferences(ctx context.Context, conn *sql.Conn, e engine.En
 		return nil, nil
 	}
 	schemas := engine.Converted(c.keys, func(key likely.Key) string { return key.Table.Schema })
+	schemas = append(schemas, engine.Converted(c.references, func(r engine.Reference) string { return r.Table.Schema })...)
 	slices.Sort(schemas)
 	survey, err := e.Survey(ctx, conn, slices.Compact(schemas))
 	if err != nil {
@@ -194,7 +195,7 @@ func (c *config) findReferences(ctx context.Context, conn *sql.Conn, e engine.En
 	// A Named column that is narrow is in the result, whatever its name and values are. An
 	// Explained column is left out.
 	found, err := likely.Find(ctx, likely.Input{
-		Engine: e, Conn: conn, Survey: survey, Keys: c.keys,
+		Engine: e, Conn: conn, Survey: survey, Keys: unqualifiedKeys(c.keys, survey.Current),
 		Named: unqualified(c.references, survey.Current), Explained: unqualified(slices.Concat(moved, c.excluded), survey.Current),
 	})
 	if err != nil {
@@ -207,15 +208,27 @@ func (c *config) findReferences(ctx context.Context, conn *sql.Conn, e engine.En
 // narrow, but are not keys.
 const leaseTable = "snowflake_workers"
 
-// unqualified returns the references with an empty schema in place of the current schema,
-// for example orders for public.orders, because a survey writes its names in this form.
+// unqualified returns the references with the tables in the form of a survey, for example orders
+// for public.orders if public is the current schema.
 func unqualified(references []engine.Reference, current string) []engine.Reference {
 	return engine.Converted(references, func(r engine.Reference) engine.Reference {
-		for _, t := range []*plan.TableName{&r.Table, &r.ToTable} {
-			if t.Schema == current {
-				t.Schema = ""
-			}
-		}
+		r.Table, r.ToTable = unqualifiedTable(r.Table, current), unqualifiedTable(r.ToTable, current)
 		return r
 	})
+}
+
+// unqualifiedKeys returns the keys with the tables in the form of a survey; see [unqualified].
+func unqualifiedKeys(keys []likely.Key, current string) []likely.Key {
+	return engine.Converted(keys, func(k likely.Key) likely.Key {
+		k.Table = unqualifiedTable(k.Table, current)
+		return k
+	})
+}
+
+// unqualifiedTable returns the name without the schema if that is the current schema.
+func unqualifiedTable(t plan.TableName, current string) plan.TableName {
+	if t.Schema == current {
+		t.Schema = ""
+	}
+	return t
 }

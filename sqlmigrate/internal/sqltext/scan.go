@@ -177,7 +177,7 @@ func Sets(body string, rules Rules, columns []string) bool {
 	}
 	into := false // whether token i is in the list of targets of an INTO
 	for i := range tokens {
-		into = is(i, "into") || into && !is(i, "from", ";", "values", "select", "(")
+		into = is(i, "into") || into && !is(i, "from", ";", "values", "select", "(", "set", "using")
 		if !is(i, "new") {
 			continue
 		}

@@ -21,6 +21,9 @@ func TestSets(t *testing.T) {
 		"BEGIN IF NEW.id = 5 THEN SET NEW.n = 1; END IF; END": false,
 		"INSERT INTO log (a) VALUES (NEW.id)":                 false,
 		"INSERT INTO log SELECT NEW.id":                       false,
+		"INSERT INTO log SET a = NEW.id":                      false,
+		"EXECUTE 'SELECT $1' INTO n USING NEW.id":             false,
+		"MERGE INTO log USING s ON log.a = NEW.id":            false,
 		"-- NEW.id := 5\nSET NEW.n = ':= NEW.id := 5'":        false,
 	} {
 		if got := sqltext.Sets(body, sqltext.Rules{Backticks: true}, []string{"id"}); got != want {
