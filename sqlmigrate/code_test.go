@@ -185,6 +185,16 @@ func TestTriggerIntoNarrowColumn(t *testing.T) {
 					dropCode(t, db)
 				}
 			}
+			// The plan widens column parent of o, also if the trigger names o with its schema.
+			var current string
+			if err := db.Raw(map[string]string{"mysql": "SELECT DATABASE()", "postgres": "SELECT current_schema()"}[db.Name()]).Scan(&current).Error; err != nil {
+				t.Fatal(err)
+			}
+			migratetest.Run(t, db, "CREATE TABLE u (id bigint PRIMARY KEY, o_id int, FOREIGN KEY (o_id) REFERENCES o (id))")
+			runCode(t, db, strings.ReplaceAll(insertingCode[db.Name()]["trigger: after insert"], "%s", "INSERT INTO "+current+".u (id, o_id) VALUES (1, NEW.id)"))
+			if plan := migratetest.MustInspect(t, db, "o"); len(plan.Blockers) > 0 {
+				t.Errorf("a table with its schema: blockers %+v, want none", plan.Blockers)
+			}
 		})
 	}
 }

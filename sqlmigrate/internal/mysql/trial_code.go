@@ -51,8 +51,9 @@ const codesSQL = "SELECT CONCAT(LOWER(ROUTINE_TYPE), ' ', ROUTINE_NAME), 0, COAL
 	"FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA IN (%[1]s) AND LOWER(ACTION_STATEMENT) REGEXP 'insert|replace|update' ORDER BY 1"
 
 // narrowColumnsSQL returns the columns of a table that cannot hold a Snowflake ID, with
-// their positions from 0 on.
-const narrowColumnsSQL = "SELECT COLUMN_NAME, ORDINAL_POSITION - 1, COLUMN_TYPE FROM information_schema.COLUMNS " +
+// their positions from 0 on. The schema is empty if it is the current database, as in the
+// names of a plan.
+const narrowColumnsSQL = "SELECT IF(TABLE_SCHEMA = DATABASE(), '', TABLE_SCHEMA), TABLE_NAME, COLUMN_NAME, ORDINAL_POSITION - 1, COLUMN_TYPE FROM information_schema.COLUMNS " +
 	"WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int', 'float', 'double')"
 
 // insertViewsSQL returns the views that the server can update, with the text of their
@@ -123,6 +124,7 @@ func (r *trial) findNarrow(ctx context.Context, code *engine.Code, table plan.Ta
 	for _, in := range writes {
 		into := plan.TableName{Schema: cmp.Or(in.Schema, table.Schema), Name: in.Table}
 		narrow, err := readRows[struct {
+			Table plan.TableName
 			Name  string
 			Place int
 			Type  string
@@ -135,7 +137,7 @@ func (r *trial) findNarrow(ctx context.Context, code *engine.Code, table plan.Ta
 			columns, places := in.Targets(key.Name)
 			for _, n := range narrow {
 				written := slices.Contains(places, n.Place) || slices.ContainsFunc(columns, func(c string) bool { return strings.EqualFold(c, n.Name) })
-				if written && !r.widens(into, n.Name) {
+				if written && !r.widens(n.Table, n.Name) {
 					code.Narrow = engine.AppendNew(code.Narrow, fmt.Sprintf("column %s of table %s, of type %s", n.Name, in.Table, n.Type))
 				}
 			}

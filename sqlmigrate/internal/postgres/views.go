@@ -35,14 +35,16 @@ func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses 
 			v.columns = append(v.columns, g.columns[u.Node])
 		}
 	}
-	for _, v := range views {
-		found.Add(v.block())
-	}
 	readParts(ctx, q, byOID)
 	for _, v := range views { // the views that v uses come before v, so their columns are complete
+		direct := v.columns
 		for _, oid := range v.Uses {
 			v.columns = append(v.columns, byOID[oid].columns...)
 		}
+		if len(direct) == 0 { // v uses columns only through other views
+			direct = v.columns
+		}
+		found.Add(v.block(direct[len(direct)-1].relation.Display))
 	}
 	return views, found
 }
@@ -56,18 +58,12 @@ func definitions(views []*view) []*pgview.View {
 	return list
 }
 
-// block returns a blocker for each reason why the view cannot be created again. The table of
-// the blocker is the table of a column that the view uses directly. readViews therefore
-// calls block before it adds the columns that the view uses through other views. A view that
-// uses columns only through other views gets a blocker with an empty table.
-func (v *view) block() engine.Findings {
+// block returns a blocker of the table for each reason why the view cannot be created again.
+// The view uses a column of this table.
+func (v *view) block(table plan.TableName) engine.Findings {
 	var found engine.Findings
-	table, object := plan.TableName{}, "view "+v.Display.String()
-	for _, c := range v.columns {
-		table = c.relation.Display
-	}
 	for _, reason := range v.Blocked {
-		found.Block(table, object, "it has to be dropped, and "+reason, "drop what is in the way before, and create it again afterwards")
+		found.Block(table, "view "+v.Display.String(), "it has to be dropped, and "+reason, "drop what is in the way before, and create it again afterwards")
 	}
 	return found
 }
