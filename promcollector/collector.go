@@ -28,7 +28,7 @@
 //	gormflake_lease_outage_seconds                   how long no window could be had, 0 if all is well
 //	gormflake_lease_extensions_total                 windows after the first
 //	gormflake_lease_failures_total                   attempts at a window that failed
-//	gormflake_lease_losses_total                     workers that another process has taken
+//	gormflake_lease_losses_total                     workers that another process or a clone has taken, or somebody has released
 //	gormflake_lease_regressions_total                writes that the store has forgotten
 //	gormflake_worker_info{datacenter,worker}         always 1
 //
@@ -205,7 +205,7 @@ func (d *definer) addLeaseMetrics() {
 		func(r *reading) uint64 { return r.lease.Extensions })
 	d.addCounter("lease_failures_total", "Attempts at getting a window that failed.",
 		func(r *reading) uint64 { return r.lease.Failures })
-	d.addCounter("lease_losses_total", "Workers that another process has taken.",
+	d.addCounter("lease_losses_total", "Workers that another process, or a copy of this process, has taken, or that somebody has released.",
 		func(r *reading) uint64 { return r.lease.Losses })
 	d.addCounter("lease_regressions_total", "Acknowledged writes that the store has forgotten.",
 		func(r *reading) uint64 { return r.lease.Regressions })

@@ -24,7 +24,8 @@ import (
 )
 
 // contractPage is the page with the table of all commands, which TestContract compares with
-// the behaviour of the commands. GORMFLAKE_TEST_GENERATE=1 rewrites the table.
+// the behaviour of the commands. GORMFLAKE_TEST_GENERATE=1 rewrites the table. contractHead is
+// the head of the table.
 const contractPage, contractHead = "../../../../docs/cli.md", "| command | `--json` | exit codes | Ctrl-C | completes |\n|---|---|---|---|---|\n"
 
 // A contract lists how a command must behave. In its arguments, DSN stands for the URL of a
@@ -212,7 +213,8 @@ func (c contract) run(ctx context.Context, replacer *strings.Replacer, args stri
 	return clitest.CommandWith(ctx, strings.NewReader(""), c.commandLine(replacer, args)...)
 }
 
-// checkInterrupt runs the command with a context that is already canceled, as after Ctrl-C.
+// checkInterrupt runs the command with a context that is already canceled, as after Ctrl-C. It
+// returns the entry of the table in docs/cli.md.
 func (c contract) checkInterrupt(t *testing.T, replacer *strings.Replacer) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -34,9 +34,10 @@ func TestCompletionInShells(t *testing.T) {
 
 const eraseLine = "\x15" // Ctrl-U
 
-// bashSetup loads the package bash-completion and the completions of the program. Without
-// that package it defines the one function of it that the script calls. It prints "loaded",
-// which it spells with quotes so that the echo of the typed text does not count.
+// bashSetup loads the package bash-completion and the completions of the program. If the
+// package is missing, it defines the function of the package that the script calls. It prints
+// "loaded", for which the test waits. The typed text spells this word with quotes in it, so
+// that its echo does not match.
 const bashSetup = `
 if [[ -r /usr/share/bash-completion/bash_completion ]]; then
 	source /usr/share/bash-completion/bash_completion
@@ -51,8 +52,9 @@ func inBash(t *testing.T, bash, folder string) {
 	tabs(t, bashSetup, folder, bash, "--noprofile", "--norc", "-i")
 }
 
-// zshSetup loads the completions of zsh and of the program. It prints "loaded", which it
-// spells with quotes so that the echo of the typed text does not count.
+// zshSetup loads the completions of zsh and of the program. It prints "loaded", for which the
+// test waits. The typed text spells this word with quotes in it, so that its echo does not
+// match.
 const zshSetup = `
 autoload -U compinit && compinit -u -D
 gormflake completion zsh > script && source ./script && PS1= && echo lo''aded

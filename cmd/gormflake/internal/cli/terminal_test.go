@@ -36,7 +36,7 @@ func inTerminal(t *testing.T, program string, args ...string) *terminal {
 	return inTerminalOf(t, 200, program, args...)
 }
 
-// inTerminalOf starts a program in a terminal with as many columns.
+// inTerminalOf starts a program in a terminal with this number of columns.
 func inTerminalOf(t *testing.T, columns uint16, program string, args ...string) *terminal {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, args...)
@@ -91,7 +91,8 @@ func (term *terminal) typeKeys(keys string) {
 	}
 }
 
-// wantExit waits until the program ends, and checks its exit code and the last text.
+// wantExit waits until the program ends, and checks its exit code, and that the terminal shows
+// the text.
 func (term *terminal) wantExit(code int, text string) {
 	term.t.Helper()
 	var err error

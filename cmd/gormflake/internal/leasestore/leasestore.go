@@ -264,9 +264,9 @@ const (
 	// stopped sending.
 	sessionTimeout = 10 * time.Second
 
-	// forceSync is the parameter with which a user states that no server has
-	// forceSync=no, with which a server may forget acknowledged writes when its machine
-	// dies. A client cannot read this setting from ZooKeeper.
+	// forceSync is the parameter with which a user states that no server has the setting
+	// forceSync=no. A server with this setting may forget acknowledged writes when its
+	// machine dies. A client cannot read the setting from ZooKeeper.
 	forceSync = "forceSync"
 )
 

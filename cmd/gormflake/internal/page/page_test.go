@@ -155,8 +155,8 @@ func TestNothingFromElsewhere(t *testing.T) {
 	}
 }
 
-// A browser that accepts gzip gets each file compressed, and caches know that the answer
-// depends on it.
+// A browser that accepts gzip gets each file compressed. The header Vary tells caches that the
+// answer depends on the header Accept-Encoding of the request.
 func TestCompressed(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/", "/style.css", "/app.js", "/config.json"} {

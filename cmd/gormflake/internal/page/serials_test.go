@@ -130,8 +130,8 @@ func refusedSerials(t *testing.T, l snowflake.Layout) []string {
 	return slices.Compact(texts)
 }
 
-// yearDigits returns the number of digits of a year in serial numbers of the layout. All
-// have as many as its last year.
+// yearDigits returns the number of digits of a year in serial numbers of the layout. Each year
+// has as many digits as the last year of the layout.
 func yearDigits(l snowflake.Layout) int {
 	return max(4, len(fmt.Sprint(lastTick(l).Year())))
 }

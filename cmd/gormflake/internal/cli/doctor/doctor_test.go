@@ -106,8 +106,8 @@ func serialNumber(t *testing.T, id types.ID) string {
 var snowflakeKey = map[string]string{"sqlite": "INTEGER", "mysql": "BIGINT", "postgres": "BIGINT"}
 
 // createMoved creates a table as it is after a move, whose keys are Snowflake IDs, and
-// inserts five rows with serial numbers. numberColumn is the type of the column for
-// these, such as VARCHAR(60) UNIQUE.
+// inserts five rows with serial numbers. numberColumn is the type of the column for the serial
+// numbers, such as VARCHAR(60) UNIQUE.
 func createMoved(t *testing.T, db *gorm.DB, table, numberColumn string) {
 	t.Helper()
 	clitest.Execute(t, db, fmt.Sprintf("CREATE TABLE %s (id %s PRIMARY KEY CHECK (id > 0), number %s)", table, snowflakeKey[db.Name()], numberColumn))

@@ -23,7 +23,7 @@ const (
 
 	// futureSlack is how far the time of a key may be ahead of this machine's clock. The clock
 	// of the machine that issued the key may be ahead, and a generator whose clock steps back
-	// a little continues from the earlier time.
+	// a little continues from the time that it had reached before.
 	futureSlack = time.Minute
 
 	// minSinceEpoch is how long after the epoch the time of a key must be, so that the key
@@ -61,10 +61,10 @@ func (d *doctor) checkKeys() {
 	}
 }
 
-// checkAssigned reports a table of Snowflake IDs in which the database still assigns keys. A
-// program that forgets the key then gets no error, and on MySQL and SQLite a key that a
-// generator may issue too. checkAssigned accepts a parked counter, which phase park of a move
-// has set above all IDs.
+// checkAssigned reports a table of Snowflake IDs in which the database still assigns keys. If a
+// program inserts a row without a key, the database then assigns a key instead of returning an
+// error. On MySQL and SQLite, a generator may issue the same key. checkAssigned accepts a
+// parked counter, which phase park of a move has set above all IDs.
 func (d *doctor) checkAssigned(t *readonly.Table) (err error) {
 	if !t.Assigned {
 		return nil
@@ -134,9 +134,9 @@ func (d *doctor) checkKey(t *readonly.Table) error {
 	return d.checkFuture(t, types.ID(key))
 }
 
-// checkFuture reports how many rows have keys that are ahead of the clock, up to the key
-// largest. Keys above it belong to a parked counter. The query reads only these rows, from
-// the index of the primary key.
+// checkFuture reports how many rows have keys that are ahead of the clock. largest is the
+// largest key that does not come from a parked counter, so rows with larger keys do not count.
+// The query reads only the rows that it counts, from the index of the primary key.
 func (d *doctor) checkFuture(t *readonly.Table, largest types.ID) error {
 	now := d.flags.now()
 	limit := d.layout.Max(now.Add(futureSlack))

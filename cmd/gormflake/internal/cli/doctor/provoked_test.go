@@ -311,8 +311,9 @@ func TestDoctorWorkers(t *testing.T) {
 // worker.
 const deadOwner = "host/1/x"
 
-// A heldRange is the owner of the workers with the keys from up to, but not including, to.
-// Their bounds lie in the future by the duration ahead.
+// A heldRange describes the records of the workers whose keys are at least the field from and
+// less than the field to. These records have the same owner, and bounds that are ahead of the
+// clock by the field ahead.
 type heldRange struct {
 	from, to int
 	ahead    time.Duration

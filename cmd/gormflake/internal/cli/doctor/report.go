@@ -95,8 +95,8 @@ func (r *report) write(out io.Writer, asJSON bool) error {
 	return nil
 }
 
-// writeTextfile writes the usage of keys and sequences as metrics to the file name, for the
-// textfile collector of node_exporter. database is a label of the metrics.
+// writeTextfile writes the usage of keys and sequences as metrics to a file, for the textfile
+// collector of node_exporter. name is the path of the file. database is a label of the metrics.
 func (r *report) writeTextfile(name, database string) error {
 	used := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "gormflake_key_used_ratio", Help: "Used part of the numbers of a key or a sequence.",

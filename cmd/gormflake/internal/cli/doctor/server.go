@@ -31,8 +31,9 @@ func (d *doctor) checkClock() {
 }
 
 // compareClocks compares this machine's clock with the server's clock, which readClock reads.
-// The time of an answer is not exactly known, so the difference is measured within a margin.
-// It is a warning or a problem only if it is large enough even after the margin is subtracted.
+// It is not known exactly when the server has read its clock, so the measured difference has a
+// margin of error. compareClocks subtracts the margin before it decides whether the difference
+// is a warning or a problem.
 func (d *doctor) compareClocks(readClock func() (time.Time, error)) {
 	ahead, margin, err := d.measureClock(readClock)
 	if err != nil {

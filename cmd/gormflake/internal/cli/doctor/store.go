@@ -13,9 +13,10 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// examineStore examines a store of leases that is not a database, such as Redis. When the
-// records of the store are read, it checks the settings of its servers, and logs warnings
-// about them. So these warnings, and an error of the store, become findings.
+// examineStore examines a store of leases that is not a database, such as Redis. When
+// lease.Inspect reads the records, the store checks the settings of its servers, and logs a
+// warning for each unsafe setting. examineStore reports these warnings as findings, and also
+// an error of the store.
 func (d *doctor) examineStore(ctx context.Context) error {
 	if err := d.flags.store.CheckRemote(); err != nil {
 		return err

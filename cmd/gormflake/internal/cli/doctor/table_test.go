@@ -11,9 +11,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A table of workers without its primary key is a problem, because it can hold two
-// records of one worker, and then two processes the same worker. If it does, this is
-// another problem.
+// A table of workers without its primary key is a problem, because it can have two records of
+// one worker, and two processes can then hold this worker. If the table has such records, they
+// are a second problem.
 func TestDoctorBrokenTable(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {
@@ -72,9 +72,9 @@ func currentSchema(t *testing.T, dsn string) (schema string) {
 	return schema
 }
 
-// doctor also finds tables of workers in schemas outside its search_path. It warns of one
-// if another program finds it by the name alone, and otherwise mentions it. A view does
-// not count.
+// doctor also finds tables of workers in schemas outside its search_path. It warns of such a
+// table if another program may find the table by the name without a schema, and otherwise only
+// mentions the table. A view does not count.
 func TestDoctorTableElsewhere(t *testing.T) {
 	t.Parallel()
 	const second = "it is a second table of workers in this database"

@@ -68,7 +68,7 @@ func (d *doctor) checkTextColumn(c *textColumn) error {
 }
 
 // looksLikeID reports whether the text is an ID that a generator may have issued between a
-// day after the layout's epoch and now. Smaller numbers may have been counted.
+// day after the layout's epoch and now. A smaller number may come from a counter.
 func (d *doctor) looksLikeID(text string) bool {
 	id, err := types.ParseID(text)
 	return err == nil && id >= d.layout.Min(d.layout.Epoch.Add(minSinceEpoch)) && id <= d.layout.Max(d.flags.now().Add(futureSlack))

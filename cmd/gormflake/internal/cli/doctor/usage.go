@@ -15,7 +15,8 @@ import (
 const (
 	usageCheck = "usage"
 
-	// The used part of a key's numbers from which on it is a warning, or a problem.
+	// It is a warning if a key has used at least the part usageWarning of its numbers, and a
+	// problem if it has used at least the part usageProblem.
 	usageWarning = 0.75
 	usageProblem = 0.90
 )
@@ -60,7 +61,7 @@ func (d *doctor) addUsage(u usage) {
 
 // measureKey adds the usage of a table's key to the report. It leaves out Snowflake IDs,
 // because they run out when the layout expires, which checkExpiry reports. The last number is
-// that of the largest key or, for a key narrower than BIGINT, of the counter if this is
+// the largest key. For a key narrower than BIGINT, the last number is the counter if this is
 // larger. The counter of a BIGINT key is ignored, because it may be parked above all keys.
 func (d *doctor) measureKey(t *readonly.Table) error {
 	u := usage{Name: t.Column(), Limit: t.Limit, fix: "gormflake migrate plan " + t.String()}
@@ -79,7 +80,7 @@ func (d *doctor) measureKey(t *readonly.Table) error {
 }
 
 // ageSQL is the SQL expression for the age in seconds of the time in a column, whose name
-// replaces %s. There is none for SQLite, where the column is never known.
+// replaces %s. SQLite needs no expression, because Table.Created is always empty there.
 var ageSQL = map[string]string{
 	"mysql":    "TIMESTAMPDIFF(SECOND, %s, NOW())",
 	"postgres": "extract(epoch FROM now() - %s::timestamptz)",

@@ -23,7 +23,8 @@ const (
 	// that is farther ahead has another cause, such as a wrong clock.
 	farAhead = time.Hour
 
-	// The time that is left to the layout under which its end is a warning, or a problem.
+	// It is a warning if the layout expires within expiryWarning, and a problem if it expires
+	// within expiryProblem.
 	expiryWarning = 5 * 365 * 24 * time.Hour
 	expiryProblem = 365 * 24 * time.Hour
 )
@@ -103,7 +104,7 @@ func (d *doctor) checkHolders(holders []lease.Holder) {
 	now := d.flags.now()
 	takenIn := map[int64]int64{} // the number of workers of each datacenter that are not free
 	var lapsed int
-	var taken, far []lease.Holder // of workers that are not free, and whose bounds are too far ahead
+	var taken, far []lease.Holder // taken: not free; far: with a bound too far ahead
 	for _, h := range holders {
 		switch h.State(now) {
 		case lease.Held, lease.Waiting: // a waiting worker was released, but its bound has not passed
@@ -142,9 +143,9 @@ func (d *doctor) reportAhead(far []lease.Holder) {
 func byBound(a, b lease.Holder) int { return a.Until.Compare(b.Until) }
 
 // checkFree reports how many workers of the layout are free. It is a warning if fewer than a
-// tenth are free, and a problem if all are held. It also warns if all workers of a datacenter
-// are held. taken are the holders of the workers that are not free, and takenIn is their
-// number in each datacenter.
+// tenth are free, and a problem if none is free. If a datacenter has no free worker, checkFree
+// warns too. taken has an element for each worker that is not free, and takenIn has the number
+// of these workers in each datacenter.
 func (d *doctor) checkFree(takenIn map[int64]int64, taken []lease.Holder) {
 	layout := d.storedLayout
 	perDatacenter := int64(1) << layout.WorkerBits  // number of workers in a datacenter
@@ -192,15 +193,16 @@ func (d *doctor) checkDoubled(table string) error {
 	return err
 }
 
-// otherTablesPostgres queries the schemas of the other tables with the name of the table of
-// workers, each with whether a program may find this table, or the table of workers, by the
-// name without a schema. The parameters are the quoted name of the table of workers, and its
-// name without a schema.
+// otherTablesPostgres queries the other tables that have the name of the table of workers. Each
+// row has the schema of such a table, and whether a program that uses the name without a schema
+// may find this table or the table of workers. The parameters are the quoted name of the table
+// of workers, and its name without a schema.
 //
-// A table is found by_default if its schema is public, has the name of a role ("$user" in the
-// default search_path), or is in a search_path that is set for a role or the database. The
-// search_path that a program sets itself is unknown here. own is the table of workers. It
-// counts too, so that the result for two tables is the same whichever of them is examined.
+// The column by_default is true for a table whose schema is public, has the name of a role
+// ("$user" in the default search_path), or is in a search_path that is set for a role or the
+// database. The search_path that a program sets itself is unknown here. own is the row of the
+// table of workers. The query uses own.by_default too, so that two tables get the same result,
+// no matter which of them doctor examines as the table of workers.
 const otherTablesPostgres = `WITH tables AS (
   SELECT c.oid, n.nspname, n.nspname = 'public' OR EXISTS (SELECT FROM pg_roles WHERE rolname = n.nspname)
     OR EXISTS (SELECT FROM pg_db_role_setting s CROSS JOIN unnest(s.setconfig) config

@@ -109,8 +109,8 @@ func (f *Layout) Layout() (snowflake.Layout, error) {
 	return layout, terminal.Usage(layout.Validate())
 }
 
-// override calls set if the flag is given. A test for a value other than 0 would not do,
-// because --datacenter-bits 0 must override the 5 of the layout twitter.
+// override calls set if the flag is given, even with the value 0, because --datacenter-bits 0
+// must override the 5 bits of the layout twitter.
 func (f *Layout) override(flag string, set func()) {
 	if f.cmd.Flags().Changed(flag) {
 		set()

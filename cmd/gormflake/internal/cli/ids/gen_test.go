@@ -12,9 +12,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// gen prints increasing IDs of its worker in each form. 5000 are more than it issues at a
-// time. Each test uses its own worker, because a process can have only one generator for
-// each worker.
+// gen prints increasing IDs of its worker in each form. The test asks for 5000 IDs, which are
+// more than the blockSize of gen. Each subtest uses its own worker, because a process can have
+// only one generator for each worker.
 func TestGenForms(t *testing.T) {
 	t.Parallel()
 	pay, err := serial.New("PAY", snowflake.TwitterLayout())
@@ -144,9 +144,9 @@ func TestGenLeased(t *testing.T) {
 	})
 }
 
-// A worker outside the layout is a usage error, also if the layout comes from the database.
-// Before the first lease, the command then creates no table. js-safe has 64 workers and no
-// datacenters.
+// A worker outside the layout is a usage error, also if the layout comes from the database. A
+// command with this error does not create the table of workers. The layout js-safe has 64
+// workers and no datacenters.
 func TestGenLeaseMistakes(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

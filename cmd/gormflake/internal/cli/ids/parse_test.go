@@ -120,7 +120,7 @@ func TestParseAmbiguous(t *testing.T) {
 }
 
 // If the epoch lies in the future, no time from --since to --until exists. parse still
-// reads a decimal argument, because it does not check the time of one.
+// reads a decimal argument, because it does not check the time of such an argument.
 func TestParseEpochAhead(t *testing.T) {
 	t.Parallel()
 	if got := clitest.Printed(t, clitest.AtNoon(nil, "parse", "5", "--epoch", "2030-01-01T00:00:00Z")); !strings.Contains(got, "2030-01-01T00:00:00.000Z") {

@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// secretFile returns a file with a secret of the byte fill, and the kind of package
-// publicid that encodes IDs with this secret and the prefix ord.
+// secretFile returns a file with a secret, and the kind of package publicid that encodes IDs
+// with this secret and the prefix ord. fill is the value of each byte of the secret.
 func secretFile(t *testing.T, fill byte) (string, publicid.Kind[types.ID]) {
 	t.Helper()
 	secret := bytes.Repeat([]byte{fill}, publicid.SecretSize)

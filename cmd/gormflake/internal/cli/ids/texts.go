@@ -117,10 +117,10 @@ func (p *printer) idsIn(line []byte) iter.Seq2[reading, int] {
 	}
 }
 
-// findAt reads the word line[at:end] as an ID, and returns the index of the end of the ID,
-// which is usually end. Only for a serial number with separators, such as
-// PAY-20220628160740105-11-26-0000, of which the word PAY is the code, it is behind the last
-// part. found is false if there is no ID.
+// findAt reads the word line[at:end] as an ID. idEnd is the index of the end of the ID, which
+// is usually end. If the word is the code PAY of a serial number with separators, such as
+// PAY-20220628160740105-11-26-0000, idEnd is behind the last part of the serial number. found
+// is false if there is no ID.
 func (p *printer) findAt(line []byte, at, end int) (r reading, idEnd int, found bool) {
 	if p.takesSerials() {
 		if tail := p.serials.Tail(line[end:]); tail > 0 {

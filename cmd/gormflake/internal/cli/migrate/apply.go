@@ -77,8 +77,8 @@ func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
 
 // applyNothing says that there is nothing to do, because the part of the plan with the
 // selected phases has no statements. It calls Apply of this part all the same, because Apply
-// also checks whether an earlier run has left a phase incomplete. plan is the whole plan, so
-// its phases were not selected.
+// also checks whether an earlier run has left a phase incomplete. plan is the whole plan. None
+// of its phases was selected, because part has no phase.
 func (f *applyFlags) applyNothing(cmd *cobra.Command, db *gorm.DB, plan, part *sqlmigrate.Plan, tables []string) error {
 	err := part.Apply(cmd.Context(), db)
 	switch {
@@ -174,9 +174,9 @@ func reportUndone(cmd *cobra.Command, err error) error {
 // printNext prints the next steps after plan, which is a part of the whole plan, was applied.
 // file is the path of the saved plan, or "". remaining are the phases that were not selected.
 //
-// The next command names only tables, the tables that the user has named. The plan can have
-// further tables, which refer to these. If the command named such a table, it would move the
-// key of the table too.
+// tables are the tables that the user has named, and the next command names no others. The
+// plan can have further tables, which refer to the named tables. If the next command named
+// such a table, it would also move the key of that table.
 func (f *applyFlags) printNext(cmd *cobra.Command, plan *sqlmigrate.Plan, file string, remaining, tables []string) {
 	out := cmd.OutOrStdout()
 	terminal.Say(out, "applied: %s", strings.Join(phasesOf(plan), ", "))

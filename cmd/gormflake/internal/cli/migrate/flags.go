@@ -48,8 +48,9 @@ func (f *migrateFlags) options() ([]sqlmigrate.Option, error) {
 	return append(options, sqlmigrate.WithLayout(layout)), err
 }
 
-// planArgs returns the flags on which the plan depends, in the form of arguments such as
-// --recreate-views. With them, a command that the user runs next makes the same plan.
+// planArgs returns the flags for references, tables and views, in the form of arguments such
+// as --recreate-views, for the command that the user runs next. It leaves out the flags of the
+// layout, on which the plan depends too.
 func (f *migrateFlags) planArgs() []string {
 	args := append(f.references.Args(), f.selection.args()...)
 	if f.recreateViews {

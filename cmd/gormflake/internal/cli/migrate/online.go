@@ -48,7 +48,8 @@ func (f *migrateFlags) withOnline(ctx context.Context, mode string, tables []str
 		if err != nil {
 			return err
 		}
-		// The move that Apply stores has the same slice, in which the names of options stay.
+		// Clone the slice, because Apply stores its elements in the database. There the notes
+		// keep the names of options.
 		online.Notes = slices.Clone(online.Notes)
 		for i, note := range online.Notes {
 			online.Notes[i] = flags.Words(note) // with the names of flags instead of options

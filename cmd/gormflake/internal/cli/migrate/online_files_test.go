@@ -12,9 +12,10 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// The file of a stage fails, and names the command to run, while the stages before it are
-// not done. It can be run again once its stage is done. Files with .down take back only
-// what the files have done, and otherwise name the command.
+// While an earlier stage is not done, the file of a stage fails, and its error names the
+// command to run. Once a stage is done, its file can be run again. A file with .down changes
+// nothing. It fails if its stage still has to be taken back, and its error names the command
+// for that, or says that there is no way back.
 func TestMigrateOnlineFiles(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -78,8 +79,8 @@ func TestMigrateOnlineFiles(t *testing.T) {
 	})
 }
 
-// A foreign key to a partitioned table is validated after the swap. The file does not do
-// that, so until the command has done it, the file fails and names the command.
+// A foreign key to a partitioned table is validated after the swap. The file of stage swap does
+// not validate it. So the file fails until the command has done so, and names the command.
 func TestMigrateOnlineFilesOfPartitions(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

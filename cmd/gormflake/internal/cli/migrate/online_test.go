@@ -16,8 +16,8 @@ func TestMigrateOnline(t *testing.T) {
 		online := func(verb string, args ...string) clitest.Outcome {
 			return clitest.Command(t, append([]string{"migrate", "online", verb, "--dsn", url, "orders", "order_lines"}, args...)...)
 		}
-		// next is the stage after copy. The outputs of plan, apply and revert contain locks,
-		// copied and back. On MySQL there is no stage index, and the steps are others.
+		// next is the stage after copy. locks, copied and back are parts of the outputs of
+		// plan, apply and revert. MySQL has no stage index, and other steps than PostgreSQL.
 		next, locks, copied, back := "index", "LOCK TABLE ", "copy 5/", "prepare 1/"
 		switch db.Name() {
 		case "sqlite":

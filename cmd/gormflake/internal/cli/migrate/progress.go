@@ -30,9 +30,9 @@ type progress struct {
 	end chan struct{}            // receives a value to end the goroutine that redraws the bar
 }
 
-// show shows the progress now. Package sqlmigrate calls it before each statement, before each
-// retry and at the end of a phase. A retry gets a line also on a terminal. It ends the bar,
-// and the next call draws a new bar below the line.
+// show shows a progress that package sqlmigrate reports before each statement, before each
+// retry and at the end of a phase. For a retry, show prints a line even on a terminal. It ends
+// the bar first, and the next call of show draws a new bar below the line.
 func (p *progress) show(now sqlmigrate.Progress) {
 	done, of := p.overall(now)
 	if now.Retry > 0 || !terminal.IsTerminal(p.out) {
@@ -61,8 +61,8 @@ func (p *progress) show(now sqlmigrate.Progress) {
 }
 
 // overall returns how many statements of all phases are done, and how many statements all
-// phases have, because now only has these numbers for its own phase. It adds the statements
-// of the earlier phases and of the expected phases, which have not begun.
+// phases have. A reported progress has these numbers for one phase only, so overall adds the
+// statements of the earlier phases, and of the phases in p.expected, which have not begun.
 func (p *progress) overall(now sqlmigrate.Progress) (done, of int) {
 	if now.Phase != p.last.Phase { // the phase of p.last has ended, so all its statements are done
 		p.completed += p.last.Of
@@ -126,7 +126,7 @@ const onlineInterval = 10 * time.Second
 func showOnlineProgress(cmd *cobra.Command) func(sqlmigrate.OnlineProgress) {
 	var last sqlmigrate.OnlineProgress
 	return func(now sqlmigrate.OnlineProgress) {
-		// Before the first line, last is zero, and Elapsed distinguishes it from a step.
+		// Before the first line, last is the zero value, whose Elapsed is 0.
 		sameStep := now.Step == last.Step && now.Done == last.Done && last.Elapsed > 0
 		if sameStep && now.Waiting == "" && now.Elapsed-last.Elapsed < onlineInterval {
 			return

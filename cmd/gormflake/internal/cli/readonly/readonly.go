@@ -135,8 +135,9 @@ func Denied(err error) bool {
 	return mysqlDenied.MatchString(err.Error())
 }
 
-// A Table is a table whose primary key begins with an integer, or that has an
-// AUTO_INCREMENT column. Key is this column.
+// A Table is a table whose primary key begins with an integer, or that has an AUTO_INCREMENT
+// column. Key is the name of this column. If these are two columns, [Database.Tables] returns
+// a Table for each.
 type Table struct {
 	Schema, Name, Key string  // Schema is empty for the current schema
 	Assigned          bool    // whether the database assigns keys
@@ -200,13 +201,14 @@ func (p *Database) Tables(schema string) ([]Table, error) {
 const createdPattern = `'^(created?|creation|insert(ed)?|added)_?(at|on|date|time|timestamp)?$|^date_?(created|inserted|added)$'`
 
 // tablesSQL has, for each dialect, the query for the tables of a schema. It returns the fields
-// of a [Table] from Schema to Created, in this order. The parameter is the schema, which is
-// empty for the current schema, as it is in a row. Virtual tables, partitions and tables of
-// extensions (deptype 'e') are left out.
+// of a [Table] from Schema to Created, in this order. The parameter is the schema. In the
+// parameter and in a row, the empty schema means the current schema. Virtual tables, partitions
+// and tables of extensions (deptype 'e') are left out.
 //
-// For MySQL, c is the key, s is the same column as the first column of the primary key,
-// second is the second column of the primary key, and born is the column with the time of
-// the INSERT. A key of n bits has the limit 2^(n-1) - 1, or 2^n - 1 if it is unsigned.
+// For MySQL, c is the key. s is the row of this column in the primary key, and is NULL unless
+// the primary key begins with the column. second is the second column of the primary key, and
+// born is the column with the time of the INSERT. A key of n bits has the limit 2^(n-1) - 1, or
+// 2^n - 1 if it is unsigned.
 var tablesSQL = map[string]string{
 	"sqlite": `SELECT '', m.name, c.name, m.sql LIKE '%AUTOINCREMENT%', EXISTS (SELECT 1 FROM pragma_table_info(m.name) WHERE pk = 2),
   9223372036854775807.0, 0, ''

@@ -92,9 +92,9 @@ func shapeOf[T string | []byte](r *Reader, text T) (shape, bool) {
 	return shape{}, false
 }
 
-// Tail returns how many bytes of after belong to a serial number with separators, if its
-// code stands directly before after. It returns 0 if after does not begin with the rest of a
-// serial number. For "PAY-20220628160740105-11-26-0000 paid", a caller passes the text after
+// Tail returns the length of the rest of a serial number, which is the part behind the code, if
+// the argument begins with such a rest. Otherwise it returns 0. It finds only serial numbers
+// with separators. For "PAY-20220628160740105-11-26-0000 paid", a caller passes the text behind
 // PAY, and gets the length up to the blank.
 func (r *Reader) Tail(after []byte) int {
 	for _, shape := range r.shapes {

@@ -114,8 +114,8 @@ func (f *serveFlags) listen(ctx context.Context) ([]net.Listener, error) {
 }
 
 // listen returns the listener of an address. name is the flag of the address, for the
-// error. An address without a valid port is a mistake in the command line, and has its exit
-// code. Other errors are not, for example if the port is in use.
+// error. If the address has no valid port, the error has the exit code for a mistake in the
+// command line. Other errors do not have this exit code, for example if the port is in use.
 func listen(ctx context.Context, name, addr string) (net.Listener, error) {
 	_, port, err := net.SplitHostPort(addr)
 	if err == nil && port == "" {

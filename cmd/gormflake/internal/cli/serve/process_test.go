@@ -167,7 +167,7 @@ func readHolders(t *testing.T, url string) []lease.Holder {
 // A crowd is a group of clients that request IDs from two services and collect them.
 type crowd struct {
 	t     *testing.T
-	urls  [2]atomic.Pointer[string] // of the services; a test replaces that of a restarted one
+	urls  [2]atomic.Pointer[string] // of the services; a test that restarts one replaces its URL
 	stop  atomic.Bool
 	group sync.WaitGroup
 
@@ -287,8 +287,8 @@ func serveIssuesNothingTwice(t *testing.T, program string) {
 	})
 }
 
-// Two services with the same fixed worker issue the same ID. This shows that the clients of
-// a crowd find duplicates, without which serveIssuesNothingTwice could not fail.
+// Two services with the same fixed worker issue the same ID, and the crowd finds this
+// duplicate. If a crowd could not find duplicates, serveIssuesNothingTwice would never fail.
 func serveFixedTwice(t *testing.T, program string) {
 	t.Helper()
 	one, other := startService(t, program, "--worker", "5"), startService(t, program, "--worker", "5")
@@ -479,8 +479,8 @@ func serveDrainsAfterALateStart(t *testing.T, program string) {
 	drain(t, late)
 }
 
-// drain stops the service while eight clients send requests, which end some time after
-// /readyz fails. It reports an error if a request gets no ID.
+// drain stops the service while eight clients send requests. The clients stop some time after
+// /readyz fails, as a load balancer does. drain reports an error if a request gets no ID.
 func drain(t *testing.T, i *instance) {
 	t.Helper()
 	var failed, answered atomic.Int64

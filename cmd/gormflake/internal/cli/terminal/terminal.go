@@ -234,8 +234,8 @@ func (e usageError) Unwrap() error { return e.error }
 // output already has the findings.
 var ErrFindings = errors.New("findings")
 
-// An interruption is the error of a command that Ctrl-C or SIGTERM has ended. Its text is
-// "interrupted" with changed.
+// An interruption is the error of a command that Ctrl-C or SIGTERM has ended. Its text
+// consists of "interrupted" and the field changed.
 type interruption struct {
 	error
 	changed string // the changes that the command has made, for example "nothing was changed"

@@ -42,8 +42,8 @@ type value struct {
 	expr   ast.Expr
 	result int // if the expression is a call with several results, the index of the result
 
-	// query reports that a query looks for a row by this value, or that the value is
-	// converted to a types.ID. Other values are assigned to the place.
+	// query is true if the value is an argument for a key in a query of GORM, or is
+	// converted to a types.ID. It is false if the program assigns the value to the place.
 	query bool
 }
 
@@ -52,8 +52,8 @@ type value struct {
 // the program executes them.
 type flows struct {
 	values map[place][]value // the values that go to a place
-	next   map[place][]place // the places to which a number goes
-	before map[place][]place // the places from which a number comes
+	next   map[place][]place // for each place, the places to which its numbers go
+	before map[place][]place // for each place, the places from which its numbers come
 
 	results map[place]bool // the results of functions, which all callers share
 }
@@ -171,8 +171,8 @@ func (v value) with(e ast.Expr) value { return value{pkg: v.pkg, expr: e} }
 
 // placesOfSelector returns the place of a field, as in order.Count, or of the variable of a
 // package. For the key of a model, as in order.ID or order.Model.ID, it returns the place of
-// the keys of Order. The field itself would not do: it can be the ID of gorm.Model, which
-// other structs embed too.
+// the keys of Order instead of the place of the field, because the field can be the ID of
+// gorm.Model, which other structs embed too.
 func (p *program) placesOfSelector(info *types.Info, e *ast.SelectorExpr) []place {
 	variable, ok := info.ObjectOf(e.Sel).(*types.Var)
 	if !ok {
@@ -210,9 +210,9 @@ func (p *program) placesOfElements(v value, lit *ast.CompositeLit) (all []place)
 	return all
 }
 
-// placesOfCall returns the places from which the result of a call or conversion comes, which
-// is the result with the index v.result. It also adds the place of this result to p.results,
-// because all callers of the function share the place.
+// placesOfCall returns the places from which a result of a call or conversion comes. v.result
+// is the index of the result. If this result of a function holds numbers, placesOfCall also
+// adds the place of the result to p.results, for [program.keysOf].
 func (p *program) placesOfCall(v value, call *ast.CallExpr) (all []place) {
 	if conversionType(v.pkg, call) != nil { // int64(id) has the places of id
 		return p.places(v.with(call.Args[0]))
@@ -305,7 +305,7 @@ func (p *program) recordAssignment(pkg *analysis.Pass, left, right []ast.Expr) {
 // recordReturn records that a return statement assigns its values to the results of the
 // function that contains it. cursor is the position of the statement in the syntax.
 func (p *program) recordReturn(pkg *analysis.Pass, cursor inspector.Cursor, node *ast.ReturnStmt) {
-	// The body runs for the innermost function only.
+	// The first function of Enclosing is the innermost, and the loop returns after it.
 	for enclosing := range cursor.Enclosing((*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)) {
 		decl, ok := enclosing.Node().(*ast.FuncDecl)
 		if !ok {
@@ -378,8 +378,9 @@ func (p *program) recordFields(pkg *analysis.Pass, lit *ast.CompositeLit) {
 	}
 	for field, e := range fieldValues(pkg.TypesInfo, lit) {
 		isKey := isModel && field.Origin() == m.key.Origin()
-		// A shared field is the ID in a literal of gorm.Model itself. Which model it belongs
-		// to is not known here, but only where the model's literal contains this one.
+		// A shared field is, for example, the ID in the literal gorm.Model{ID: 1}, which does
+		// not show the model of the key. keyOfLiteral finds this ID from the literal of the
+		// model, such as Order{Model: gorm.Model{ID: 1}}.
 		if !isKey && !p.shared[placeOf(field)] {
 			p.assign(placeOf(field), field.Type(), value{pkg: pkg, expr: e})
 		}
@@ -449,8 +450,8 @@ func (p *program) recordArguments(pkg *analysis.Pass, call *ast.CallExpr) {
 	}
 }
 
-// use records that a value is used as one of the keys, by a query or by a conversion to a
-// types.ID. It does not count as an assignment of the key to a row.
+// use records that a query or a conversion to types.ID uses a value as one of the keys. It
+// sets the field query of the value, because such a use does not set the key of a row.
 func (p *program) use(v value, keys place) {
 	v.query = true
 	p.values[keys] = append(p.values[keys], v)
@@ -459,8 +460,8 @@ func (p *program) use(v value, keys place) {
 	}
 }
 
-// reach returns the places that can be reached from the places in start over the edges. The
-// value of each is the first place in start that reaches it.
+// reach returns the places that can be reached from the places in start over the edges. For
+// each of these places, the result has the first place in start that reaches it.
 func reach(edges map[place][]place, start []place) map[place]place {
 	reached := map[place]place{}
 	for _, s := range start {

@@ -98,10 +98,10 @@ var request = rule("request", "report fields of requests that become keys, but c
 	}
 })
 
-// reportRequest reports a field of a struct if it reads a key from JSON or from a form, and
-// its type is an integer that is too narrow or cannot read the JSON of a types.ID. This JSON is
-// a string such as "1", which an integer reads only with the option "string". In a form, both
-// are the same digits. tag is the tag of the field.
+// reportRequest reports a field of a struct if the field reads a key from JSON or from a form,
+// and its type is a number that is too narrow or cannot read the JSON of a types.ID. This JSON
+// is a string such as "1", which an integer reads only with the option "string". A form has the
+// digits without quotes, which an integer reads. tag is the tag of the field.
 func (p *program) reportRequest(pass *analysis.Pass, f *types.Var, tag reflect.StructTag) {
 	keys, ok := p.intoKey[placeOf(f)]
 	if !ok || basicKind(element(f.Type())) == types.Invalid || isID(element(f.Type())) {

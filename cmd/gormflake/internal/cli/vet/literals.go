@@ -14,8 +14,9 @@ import (
 )
 
 // literal reports keys that are written as a number, such as 1 in db.First(&role, 1). New
-// rows get large keys, so a row with key 1 exists only if a seed of the program creates it,
-// and such numbers are not reported. Seeds have the rule seed, and tests have none.
+// rows get large keys, so a row with key 1 exists only if a seed of the program creates it. If
+// a seed does so, the number is not reported. Numbers in seeds are left to the rule seed, and
+// numbers in tests are not checked.
 var literal = rule("literal", "report keys that are written as a number, as in First(&user, 1)", func(pass *analysis.Pass, _ *inspector.Inspector) {
 	for _, l := range literals(pass) {
 		if !l.inSeed && !programOf(pass).setBySeed(l) {

@@ -60,9 +60,10 @@ func createsOn(pass *analysis.Pass, in *inspector.Inspector, db types.Object) (c
 	return creates
 }
 
-// methodCall returns the call of a method on the expression of, and the name of the method.
-// For db in db.Create(&order), these are the whole call and Create. The name is empty if the
-// expression is used in another way, for example as an argument.
+// methodCall returns the call of a method on an expression, and the name of the method. For
+// the expression db in db.Create(&order), it returns the whole call and Create. The name is
+// empty if the expression is used in another way, for example as an argument. The argument of
+// methodCall is the cursor of the expression, and the result is the cursor of the call.
 func methodCall(of inspector.Cursor) (call inspector.Cursor, method string) {
 	selector := of.Parent()
 	// The expression has to be the x of a selector x.Method, and the selector the function of
@@ -106,7 +107,7 @@ func (p *program) foreignKeyOf(m model, relation field) (parent model, foreign f
 	}
 	references, _ := relation.setting("references") // the field of the parent, which is the key by default
 	_, many := relation.Type().Underlying().(*types.Slice)
-	// If m has a field Seller of type User, it belongs to the user, so the foreign key is
+	// If m has a field Seller of type User, a row of m belongs to a user, so the foreign key is
 	// SellerID in m.
 	if filled && !many && (references == "" || references == other.key.Name()) {
 		if foreign, ok = m.field(cmp.Or(name, relation.Name()+other.key.Name())); ok {

@@ -18,7 +18,7 @@ import (
 // All keys of a model, such as the keys of Order, are one place, which [model.keys] returns.
 type program struct {
 	flows
-	complete bool // whether it has all packages of the program
+	complete bool // true for the command vet, which loads all packages; false under go vet
 
 	listed     map[string]bool  // the models of gormflake.WithModels, for example "example/shop.Order"
 	models     map[place]model  // the models whose key gormflake fills, by the place of their keys
@@ -27,8 +27,8 @@ type program struct {
 	column     map[string]place // the columns of foreign keys, for example "example/shop.Order.user_id", with the keys that they hold
 
 	// returned has, for the place of a function's result, the indexes of the parameters that
-	// the function returns as this result. The first recording fills it, and the second one
-	// reads it, so it is not a part of flows.
+	// the function returns as this result. The second call of recordAll reads what the first
+	// call has added. So returned is not a part of flows, which learn replaces in between.
 	returned map[place][]int
 
 	// fromKey are the places whose numbers come from keys, and intoKey the places whose
@@ -60,9 +60,9 @@ func learn(packages []*analysis.Pass) *program {
 		column:   map[string]place{},
 		returned: map[place][]int{},
 	}
-	// To find the models in a list, the variables that hold the list have to be followed, so
-	// assignments are recorded. How the key of a model is recorded depends on the models, so
-	// once these are known, the assignments are recorded again.
+	// findLists needs the assignments to variables that hold a list of models. In this first
+	// record, the key of a model is a field like any other. Once the models are known, the
+	// assignments are recorded again, with the keys of each model as one place.
 	p.recordAll(packages)
 	for _, pkg := range packages {
 		p.findLists(pkg)
@@ -124,8 +124,9 @@ func (m model) keys() place { return place{name: m.path} }
 func (m model) prefix() string { return strings.TrimSuffix(m.path, m.name) }
 
 // modelOf returns the model of a type such as Order, *Order or []Order. ok is false if
-// gormflake does not fill its key, because the key has no tag and no list names the model;
-// m then has its fields, but no key.
+// gormflake does not fill the model's key. This is so if the key has no tag, and the model is
+// not listed, opts out (see optsOut) or has no key for untaggedKey. m then has its fields, but
+// no key.
 func (p *program) modelOf(t types.Type) (m model, ok bool) {
 	if t == nil {
 		return m, false
@@ -295,9 +296,10 @@ func (p *program) describe(keys place) string {
 }
 
 // keysOf returns the keys to which the number of an expression belongs. The number comes from
-// such a key, as in id := order.ID, or becomes one, as in db.First(&order, id). The second
-// rule does not apply to the result of a function, because a getter such as c.GetInt returns
-// many kinds of numbers, and another caller may have made a key of its number.
+// such a key, as in id := order.ID, or becomes one, as in db.First(&order, id). For the result
+// of a function, only the first case counts, because the calls of a function share one place.
+// If one caller of c.GetInt uses the number as a key, the number of another caller need not be
+// a key.
 func (p *program) keysOf(v value) (keys place, ok bool) {
 	for _, at := range p.places(v) {
 		if keys, ok = p.fromKey[at]; ok {

@@ -32,10 +32,11 @@ type keyArgument struct {
 	keys place // the keys of the model
 }
 
-// keyArguments returns the arguments of a call that are keys, if the call, at the cursor, is
-// of a method of GORM with conditions. The conditions can be a text, as in
+// keyArguments returns the arguments of a call that are keys, if the call is of a method of
+// GORM that takes conditions or sets a column. The conditions can be a text, as in
 // Where("id = ?", id), a key, as in First(&order, id), or a map, as in
-// Where(map[string]any{"id": id}).
+// Where(map[string]any{"id": id}). Update("user_id", id) sets a column. The call is at the
+// cursor.
 func (p *program) keyArguments(pkg *analysis.Pass, cursor inspector.Cursor) []keyArgument {
 	call := cursor.Node().(*ast.CallExpr)
 	f := callee(pkg, call)
@@ -149,7 +150,8 @@ func (p *program) columnArgument(pkg *analysis.Pass, cursor inspector.Cursor) []
 
 // statementModel returns the model of the statement to which a call of GORM belongs. The
 // call, at the cursor, is one in a chain of calls such as db.Where("id = ?", id).First(&order).
-// The model has no key if gormflake does not fill its key, and is zero if it is unknown.
+// The model has no key if gormflake does not fill the key. The result is the zero model if the
+// chain does not show the model.
 func (p *program) statementModel(pkg *analysis.Pass, cursor inspector.Cursor) model {
 	// The model is in the call itself, in a call before it or in a call after it.
 	t := p.chainModel(value{pkg: pkg, expr: cursor.Node().(ast.Expr)}, map[place]bool{})

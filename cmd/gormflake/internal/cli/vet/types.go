@@ -52,8 +52,8 @@ func basicKind(t types.Type) types.BasicKind {
 	return types.Invalid
 }
 
-// maxDepth is the number of pointers, slices, maps and embedded structs that are unwrapped,
-// because a type such as type Tree []Tree never ends.
+// maxDepth limits how many pointers, slices, maps and embedded structs are unwrapped, because
+// unwrapping a type such as type Tree []Tree would never end.
 const maxDepth = 8
 
 // element returns the type without its pointers and slices, for example Order for
@@ -72,8 +72,8 @@ func element(t types.Type) types.Type {
 	return t
 }
 
-// A model is a struct of a program. Its key is the field with the tag snowflake:"pk",
-// or the key that gormflake.WithModels fills, or nil.
+// A model is a struct of a program. Its key is the field with the tag snowflake:"pk", or the
+// field that gormflake.WithModels fills, or nil if gormflake fills no key.
 type model struct {
 	name   string
 	path   string // the import path and the name

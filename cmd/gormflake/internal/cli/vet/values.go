@@ -10,7 +10,7 @@ import (
 )
 
 // parse reports texts that strconv or fmt reads and that become IDs. types.ParseID accepts
-// only the digits of an ID, but strconv.Atoi also +5, and fmt also 5.5.
+// only the digits of an ID, but strconv.Atoi also accepts +5, and fmt reads 5.5 as 5.
 var parse = rule("parse", "report IDs that are read by strconv or fmt", func(pass *analysis.Pass, in *inspector.Inspector) {
 	parsedBy := map[types.Object]string{} // the function of strconv whose result a variable has, such as Atoi
 	for node := range in.PreorderSeq((*ast.AssignStmt)(nil), (*ast.CallExpr)(nil)) {

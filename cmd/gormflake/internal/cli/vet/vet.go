@@ -1,15 +1,15 @@
 // Package vet finds mistakes in Go programs that gormflake cannot detect at run time,
 // because keys lose digits or are read as another type without an error.
 //
-// The rules are analyzers, and the variable rules lists them. Most of them ask whether a
-// number is a key, which a [program] knows. It is learned in three steps:
+// The rules are analyzers, and the variable rules lists them. Most of them ask a [program]
+// whether a number is a key. A program is learned in three steps:
 //
 //   - lists.go finds the models that gormflake.WithModels lists, and models.go and types.go
 //     find their keys, the keys of tagged models, and the foreign keys that refer to them.
 //   - flow.go records how numbers go through variables, fields, parameters and results.
 //     queries.go records which numbers are arguments for a key in a query of GORM.
-//   - From the keys, these records are followed forward, to places whose numbers were keys
-//     before, and backward, to places whose numbers become keys.
+//   - followKeys in program.go follows these records from the keys, forward to places whose
+//     numbers were keys before, and backward to places whose numbers become keys.
 //
 // The rules are then short. The rules for types and parsers with fewer than 64 bits are in
 // widths.go, for keys that are written as a number in literals.go, for JSON, requests and
@@ -18,8 +18,8 @@
 //
 // The command loads all packages, in load.go, and learns one program from them, because
 // the list of models, the models and the code that uses them are usually in different
-// packages. go vet runs this program for a package alone, so that the rules then know
-// only the models that are tagged or listed in the package.
+// packages. With go vet -vettool, the rules run on one package at a time. They then know only
+// the models that are tagged, and the models that this package lists.
 package vet
 
 import (
@@ -54,8 +54,8 @@ package itself.
 The exit code is 0 if nothing is found, 3 if something is, and 1 if a package cannot
 be loaded.`
 
-// rules are the rules of the command. Each is an analyzer that reports one kind of mistake;
-// its variable has a comment that describes it.
+// rules are the rules of the command. Each rule is an analyzer that reports one kind of
+// mistake, which the comment of the rule's variable describes.
 var rules = []*analysis.Analyzer{plugin, list, foreignKey, parse, parseWidth, narrow, literal, seed, untyped, jsonMap, jsonFloat, jsonString, request, claim}
 
 // ruleNames returns the names of the rules, for example narrow, which --skip-rules accepts.

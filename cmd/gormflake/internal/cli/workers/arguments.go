@@ -34,7 +34,7 @@ func findWorker(in *lease.Inspection, name string) (lease.Holder, error) {
 	if err != nil {
 		return lease.Holder{}, err
 	}
-	return found[0], nil // the only record, because the name has a datacenter or there is only one
+	return found[0], nil // the only record, because the name or the layout leaves one datacenter
 }
 
 // findWorkers returns the records of the workers that a name means. The name 1/7 means

@@ -90,8 +90,8 @@ func (f *raiseFlags) parseTo() (time.Time, error) {
 	return to, nil
 }
 
-// raise shows how many bounds are below the time to, asks for confirmation, and raises these
-// bounds to that time. With --dry-run it only shows their number.
+// raise shows how many bounds are below the time of --to, asks for confirmation, and raises
+// these bounds to that time. With --dry-run it only shows their number.
 func (f *raiseFlags) raise(cmd *cobra.Command, in *lease.Inspection, to time.Time) error {
 	out := cmd.OutOrStdout()
 	if len(in.Holders) == 0 {
@@ -122,7 +122,8 @@ func (f *raiseFlags) raise(cmd *cobra.Command, in *lease.Inspection, to time.Tim
 }
 
 // printPlan prints how many bounds would be raised, and how many of their workers are held.
-// A worker without a record has no bound yet, and would get a record with the bound to.
+// A worker without a record has no bound yet. It counts too, because Raise writes a record
+// with the new bound for it.
 func (f *raiseFlags) printPlan(out io.Writer, in *lease.Inspection, to time.Time) {
 	total := 1 << (in.Layout.DatacenterBits + in.Layout.WorkerBits) // the workers of the layout
 	below, held := 0, 0                                             // of the workers with a record
@@ -148,8 +149,8 @@ func (f *raiseFlags) printPlan(out io.Writer, in *lease.Inspection, to time.Time
 	}
 }
 
-// freeFrom returns, in words, from which time on another process can lease a worker whose
-// bound was raised to the time to.
+// freeFrom returns, in words, when another process can lease a worker whose bound was raised.
+// to is the new bound.
 func freeFrom(to, now time.Time) string {
 	if !to.After(now) {
 		return "nobody has to wait: that time has passed"

@@ -114,7 +114,8 @@ func TestRestoreRunbook(t *testing.T) {
 		if got.Code != 0 {
 			t.Fatal(got.Err)
 		}
-		// The process starts too early. Only the raised bounds prevent that.
+		// The next process starts before the raised bounds have passed. Only these bounds keep
+		// it from issuing IDs below the time of --to.
 		if time.Now().After(to) {
 			t.Log("too slow: the raised bounds have passed already")
 		}

@@ -17,9 +17,8 @@ const (
 	// it is nearer, the user can wait until it has passed.
 	minReset = 24 * time.Hour
 
-	// minWindow is the least time for which lower waits, and for which the new bound is ahead
-	// of the clock. It is the default window of a lease, which is how far ahead of the clock a
-	// holder keeps its bound.
+	// minWindow is the least value of reset.window. It is the default window of a lease, which
+	// is how far ahead of the clock a holder keeps its bound.
 	minWindow = time.Minute
 
 	// maxDifference is how far this machine's clock may differ from the database's clock.
@@ -47,11 +46,11 @@ type reset struct {
 
 	in      *lease.Inspection // all records as they were last read
 	holder  lease.Holder      // the record of the worker among them
-	window  time.Duration     // how long to wait, and how far ahead the new bound is
+	window  time.Duration     // how long lower waits, and how far ahead the new bound is
 	columns []readonly.Table  // the columns to search, each as the key of a table
 }
 
-// readRecord reads the records, and sets in and holder.
+// readRecord reads the records, and sets r.in and r.holder.
 func (r *reset) readRecord() (err error) {
 	if r.in, err = r.flags.inspect(r.Ctx, r.store); err == nil {
 		r.holder, err = findWorker(r.in, r.name)

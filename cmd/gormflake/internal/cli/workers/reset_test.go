@@ -56,14 +56,14 @@ func insertKey(t *testing.T, db *gorm.DB, node int64, at time.Time) types.ID {
 	return id
 }
 
-// reset runs workers reset, and calls wait in place of its waiting time.
+// reset runs workers reset, and calls wait in place of the wait of the command.
 func reset(t *testing.T, wait func(time.Duration) error, url string, args ...string) clitest.Outcome {
 	t.Helper()
 	return resetUntil(t.Context(), wait, url, args...)
 }
 
-// resetUntil runs workers reset, and calls wait in place of its waiting time. The end of
-// ctx interrupts the command.
+// resetUntil runs workers reset, and calls wait in place of the wait of the command. The end
+// of ctx interrupts the command.
 func resetUntil(ctx context.Context, wait func(time.Duration) error, url string, args ...string) clitest.Outcome {
 	var out, errs bytes.Buffer
 	code := cli.Main(ctx, append([]string{"workers", "reset", "--dsn", url}, args...), cli.Streams{

@@ -43,9 +43,10 @@ WHERE datname = current_database() AND usename IS NOT NULL AND pid <> pg_backend
 
 	// postgresNextSQL returns the xmax of a snapshot, which is one more than the highest ID of
 	// a transaction that has ended. postgresEndedSQL returns whether all transactions with a
-	// smaller ID than $1 have ended, as all transactions below the xmin of a snapshot have. The
-	// two queries also find prepared transactions, which have no session. A transaction has an
-	// ID once it has written.
+	// smaller ID than $1 have ended, as all transactions below the xmin of a snapshot have. A
+	// transaction has an ID once it has written. The two queries also find a prepared
+	// transaction, which has no session, if a transaction with a larger ID has ended before
+	// postgresNextSQL.
 	postgresNextSQL  = "SELECT txid_snapshot_xmax(txid_current_snapshot())"
 	postgresEndedSQL = "SELECT txid_snapshot_xmin(txid_current_snapshot()) >= $1"
 )
@@ -147,8 +148,8 @@ func (r *reset) poll(ctx context.Context, findOpen func() (string, error)) error
 
 // sqliteTransactionsEnd waits until it gets the write lock of the SQLite file, which every
 // transaction that writes holds until its end. It opens another connection, because the
-// connection of r is set to read only. The end of ctx does not interrupt the statement, so
-// that poll can return the error "database is locked" of SQLite.
+// connection of r is set to read only. The statement runs with r.Ctx instead of ctx. When ctx
+// ends, the statement can therefore still fail with "database is locked", which poll returns.
 func (r *reset) sqliteTransactionsEnd(ctx context.Context) error {
 	return r.flags.database.With(r.Ctx, flags.ReadWrite, func(db *gorm.DB) error {
 		return r.poll(ctx, func() (string, error) {

@@ -212,7 +212,8 @@ func TestWorkersReleaseAlive(t *testing.T) {
 func workerOf(id types.ID) int64 { return snowflake.TwitterLayout().Decompose(id).Worker }
 
 // releaseAlive releases a worker whose holder runs. The command fails if the holder renews its
-// lease between the two steps of the command, and is then run again.
+// lease after the command has read the record and before it writes the record. releaseAlive
+// then runs the command again.
 func releaseAlive(t *testing.T, url string, worker int64) {
 	t.Helper()
 	waitUntil(t, "the worker is released", func() bool {

@@ -129,8 +129,8 @@ func (p page) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// value evaluates a JavaScript expression in the page. If it is a promise, value returns its
-// result.
+// value evaluates a JavaScript expression in the page, and returns the result. If the result is
+// a promise, value waits for it and returns the value of the promise.
 func value[T any](p page, expression string) T {
 	p.t.Helper()
 	got, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))

@@ -86,8 +86,8 @@ func TestNarrowWindow(t *testing.T) {
 
 // contrast checks the contrast of every visible text and of the workers' colours with the
 // background, which must be at least 4.5, and of the edge of a field, which must be at least
-// 3, as WCAG 2 requires. It returns those that are too low, and the number of pairs of
-// colours.
+// 3, as WCAG 2 requires. It returns a text for each contrast that is too low, and the number of
+// pairs of colours that it has found in texts.
 const contrast = `(() => {
 	const parse = (text) => text.match(/[\d.]+/g).map(Number);
 	const luminance = (c) => { const [r, g, b] = c.slice(0, 3).map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);

@@ -13,8 +13,9 @@ import (
 	inspector "github.com/gormflake/gormflake/cmd/gormflake/internal/page"
 )
 
-// The page says in its language that the service does not answer or fails, and beside no
-// field. It reads IDs meanwhile, and "Try again" uses the service once it answers.
+// If the service does not answer or fails, the page says so in the language of the page. It
+// marks no field as invalid, because the reader has made no mistake. The page still reads IDs,
+// and "Try again" uses the service once it answers.
 func TestServiceThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -89,7 +90,8 @@ func TestOutageAfterToken(t *testing.T) {
 	p.log.expect("log: Failed to load resource: the server responded with a status of 503 (Service Unavailable) " + origin + "/v1/layout")
 }
 
-// failingServer serves the page, and a service whose path fails until repair is called.
+// failingServer serves the page and a service. Until repair is called, fail answers the
+// requests for the path.
 func failingServer(t *testing.T, cfg inspector.Config, path string, fail http.HandlerFunc) (origin string, repair func()) {
 	t.Helper()
 	var repaired atomic.Bool

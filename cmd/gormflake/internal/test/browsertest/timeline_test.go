@@ -100,8 +100,8 @@ func (p page) wantThreeColours() {
 }
 
 // driveStrip moves through the timeline by keys and by the pointer, and checks which ID is
-// shown after each move. by is the number of IDs that a key moves, with the ends as limits;
-// + and - zoom.
+// shown after each move. The field by of a move is the number of IDs by which its key moves.
+// The ends of the timeline limit a move, and the keys + and - zoom without a move.
 func (p page) driveStrip(ids []types.ID) {
 	p.t.Helper()
 	p.do(chromedp.Focus("#strip"))

@@ -4,9 +4,9 @@ import (
 	"testing"
 )
 
-// In the browser, the page's modules compute the vectors that Go wrote. A vector that is
-// spoilt on purpose shows that the check finds differences, here one in formatting and one
-// in parsing, before the last line.
+// In the browser, the page's modules compute the vectors that Go wrote. The test also spoils
+// the base58 text of an ID on purpose. The check must then return three lines, one for the
+// difference in formatting, one for the difference in parsing, and its usual last line.
 func TestVectorsInThePage(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")

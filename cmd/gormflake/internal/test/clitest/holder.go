@@ -14,9 +14,9 @@ import (
 )
 
 // Holder starts a generator that leases worker 3 or 4 of datacenter 0 until stop is called.
-// If both are leased, it starts again, as a supervisor does with a process that fails. next
-// returns the next ID. If another process takes the worker, next waits until the generator
-// has leased one again.
+// If both are leased, Holder tries again, as a supervisor restarts a process that fails. next
+// returns the next ID. If another process takes the worker, next tries again until the
+// generator has leased a worker.
 func Holder(t *testing.T, url string) (stop func(), next func() types.ID) {
 	t.Helper()
 	store := sqllease.New(Open(t, url))

@@ -73,8 +73,9 @@ func matchesLine(shown, printed string, exactly bool) bool {
 	return regexp.MustCompile(pattern).MatchString(normalize(printed, exactly))
 }
 
-// If matches accepted too much, the pages could show output that the program never
-// prints. If it accepted too little, correct pages would fail.
+// matches accepts the outputs that a page may show, and no others. If it accepted more, the
+// pages could show output that the program never prints. If it accepted less, correct pages
+// would fail.
 func TestSame(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -141,9 +141,10 @@ func TestUnitsInPages(t *testing.T) {
 	}
 }
 
-// invocation matches a call of gormflake up to the end of its line, or of the last line that
-// backslashes continue. A list of YAML has commas between the words. The first group is the
-// subcommand. flag matches a flag in the call, which is its first group.
+// invocation matches a call of gormflake up to the end of its line. A line that ends with a
+// backslash continues on the next line. A list of YAML has commas between the words of a call.
+// The first group of invocation is the subcommand. flag matches a flag in a call, and its first
+// group is the flag without the character before it.
 var (
 	invocation = regexp.MustCompile(`gormflake,? ((?:[a-z]+,? )*)(?:[^\n|]*\\\n)*[^\n|]*`)
 	flag       = regexp.MustCompile(`(?:^|[\s\[,])(--[a-z][a-z-]+)`)

@@ -71,7 +71,7 @@ func TestFromGormModel(t *testing.T) {
 		must(t, db.AutoMigrate(&order{}, &orderLine{}))
 		must(t, db.Create(&order{Lines: []orderLine{{}, {}}}).Error)
 
-		// A row was created before, with keys 1 of the order, and 1 and 2 of its lines.
+		// The order that was created above has key 1, and its lines have keys 1 and 2.
 		second := stringOrder{Lines: []stringLine{{}, {}}}
 		must(t, db.Create(&second).Error)
 		if second.ID != 2 || second.Lines[1].ID != 4 || second.Lines[1].OrderID != 2 {

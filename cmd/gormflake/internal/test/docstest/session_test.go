@@ -57,7 +57,7 @@ INSERT INTO order_lines (order_id, product) VALUES (1, 'pen'), (1, 'ink'), (2, '
 INSERT INTO audit (order_id, what) VALUES (1, 'paid');
 `
 
-// targets are the databases that run a page's commands, by the scheme of the URLs in it.
+// targets are the databases on which a page's commands run, by the scheme of the page's URLs.
 var targets = map[string]testdb.Target{"sqlite": testdb.SQLite, "mysql": testdb.MySQL, "postgres": testdb.Postgres}
 
 // database matches the URL of a database on a page.
@@ -191,8 +191,8 @@ func (s *session) withRealURLs(text, address string) string {
 	})
 }
 
-// makeDatabase creates a database with the shop in place of the page's URL name, and
-// returns the URL of this database.
+// makeDatabase creates a database with the shop, and returns its URL. name is the URL on the
+// page that the database replaces, such as sqlite://shop.db.
 func (s *session) makeDatabase(name string) (url string) {
 	s.t.Helper()
 	url = "sqlite://" + filepath.Join(s.dir, strings.TrimPrefix(name, "sqlite://"))

@@ -17,7 +17,7 @@ var _ = gormflake.WithModels(&Device{})
 
 type RegisteredClaims struct{ Subject string }
 
-// Token embeds the claims of a library.
+// Login embeds the claims of a library.
 type Login struct {
 	RegisteredClaims
 	ID       uint     `json:"id"`     // a number, which old programs read
