@@ -17,6 +17,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 	"github.com/gormflake/gormflake/internal/parking"
 	"github.com/gormflake/gormflake/internal/test/testdb"
+	"github.com/gormflake/gormflake/internal/test/testserver"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
 	"github.com/gormflake/gormflake/snowflake"
@@ -190,6 +191,28 @@ func TestWorkersResetWaitsForTransactions(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A prepared transaction has no session, and reset waits for its end too. The transaction is
+// the newest of the server, so that no later transaction shows that it is still open.
+func TestWorkersResetWaitsForPreparedTransactions(t *testing.T) {
+	t.Parallel()
+	url := testserver.Postgres(t, "max_prepared_transactions=5").URL()
+	db := writeWrongClock(t, url)
+	id := clitest.Compose(t, snowflake.Parts{Time: time.Date(2049, 12, 31, 0, 0, 0, 0, time.UTC), Worker: 7, Sequence: 42})
+	prepare := func(time.Duration) error {
+		return db.Connection(func(session *gorm.DB) error {
+			for _, statement := range []string{"BEGIN", fmt.Sprintf("INSERT INTO orders (id) VALUES (%d)", id), "PREPARE TRANSACTION 'late'"} {
+				if err := session.Exec(statement).Error; err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	clitest.WantOutcome(t, reset(t, prepare, url, "0/7", "--yes", "--timeout", "500ms"), clitest.Failed, "", "a prepared one: see pg_prepared_xacts")
+	clitest.Execute(t, db, "COMMIT PREPARED 'late'")
+	clitest.WantOutcome(t, reset(t, noWait, url, "0/7", "--yes"), clitest.Failed, "", "orders.id has keys of this worker")
 }
 
 // A process that acquires the worker during the wait keeps it.

@@ -41,13 +41,12 @@ const (
 FROM pg_stat_activity
 WHERE datname = current_database() AND usename IS NOT NULL AND pid <> pg_backend_pid()`
 
-	// postgresNextSQL returns the xmax of a snapshot, which is one more than the highest ID of
-	// a transaction that has ended. postgresEndedSQL returns whether all transactions with a
-	// smaller ID than $1 have ended, as all transactions below the xmin of a snapshot have. A
-	// transaction has an ID once it has written. The two queries also find a prepared
-	// transaction, which has no session, if a transaction with a larger ID has ended before
-	// postgresNextSQL.
-	postgresNextSQL  = "SELECT txid_snapshot_xmax(txid_current_snapshot())"
+	// postgresNextSQL takes the next ID of a transaction, and ends its own transaction.
+	// postgresEndedSQL returns whether all transactions with a smaller ID than $1 have ended,
+	// as all transactions below the xmin of a snapshot have. A transaction has an ID once it has
+	// written, and each such transaction of before has a smaller ID. So the two queries also
+	// find a prepared transaction, which has no session.
+	postgresNextSQL  = "SELECT txid_current()"
 	postgresEndedSQL = "SELECT txid_snapshot_xmin(txid_current_snapshot()) >= $1"
 )
 
