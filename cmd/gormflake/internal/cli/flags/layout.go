@@ -79,7 +79,22 @@ func (f *Layout) Swapped() bool { return f.name == Sonyflake }
 
 // Given reports whether any of the flags is set.
 func (f *Layout) Given() bool {
-	return slices.ContainsFunc([]string{"layout", "epoch", "tick", "datacenter-bits", "worker-bits", "sequence-bits", "total-bits"}, f.cmd.Flags().Changed)
+	return slices.ContainsFunc(layoutFlags, f.cmd.Flags().Changed)
+}
+
+// layoutFlags are the names of the flags of a layout.
+var layoutFlags = []string{"layout", "epoch", "tick", "datacenter-bits", "worker-bits", "sequence-bits", "total-bits"}
+
+// Args returns the flags that are set as arguments, for a command that the output tells the
+// user to run.
+func (f *Layout) Args() []string {
+	var args []string
+	for _, name := range layoutFlags {
+		if flag := f.cmd.Flags().Lookup(name); flag.Changed {
+			args = append(args, "--"+name, flag.Value.String())
+		}
+	}
+	return args
 }
 
 // Layout returns the layout that the flags describe, or an error if it is invalid.

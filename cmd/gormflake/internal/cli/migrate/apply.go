@@ -186,7 +186,7 @@ func (f *applyFlags) printNext(cmd *cobra.Command, plan *sqlmigrate.Plan, file s
 	if len(remaining) > 0 {
 		terminal.Say(out, "next: gormflake migrate apply --dsn … --phases %s %s", strings.Join(remaining, ","), strings.Join(append(f.planArgs(), tables...), " "))
 	} else {
-		terminal.Say(out, "next: %s", strings.Join(append([]string{"gormflake doctor --dsn …"}, f.references.Args()...), " "))
+		terminal.Say(out, "next: %s", strings.Join(slices.Concat([]string{"gormflake doctor --dsn …"}, f.layout.Args(), f.references.Args()), " "))
 	}
 	for _, change := range modelChanges(plan) {
 		terminal.Say(out, "model: %s", change)

@@ -48,11 +48,10 @@ func (f *migrateFlags) options() ([]sqlmigrate.Option, error) {
 	return append(options, sqlmigrate.WithLayout(layout)), err
 }
 
-// planArgs returns the flags for references, tables and views, in the form of arguments such
-// as --recreate-views, for the command that the user runs next. It leaves out the flags of the
-// layout, on which the plan depends too.
+// planArgs returns the flags on which the plan depends, in the form of arguments such as
+// --recreate-views, for the command that the user runs next.
 func (f *migrateFlags) planArgs() []string {
-	args := append(f.references.Args(), f.selection.args()...)
+	args := slices.Concat(f.layout.Args(), f.references.Args(), f.selection.args())
 	if f.recreateViews {
 		args = append([]string{"--recreate-views"}, args...)
 	}

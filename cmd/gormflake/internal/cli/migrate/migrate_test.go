@@ -61,13 +61,16 @@ func TestMigrateNext(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
 		clitest.Shop(t, url)
-		got := clitest.Command(t, "migrate", "apply", "--dsn", url, "--yes", "--save", "", "--phases", "widen,detach", "--reference", "audit.order_id=orders.id", "orders")
+		got := clitest.Command(t, "migrate", "apply", "--dsn", url, "--yes", "--save", "", "--phases", "widen,detach", "--layout", "js-safe", "--reference", "audit.order_id=orders.id", "orders")
 		for range 2 {
 			_, next, found := strings.Cut(got.Out, "\nnext: gormflake ")
 			if !found {
 				t.Fatalf("nothing is next:\n%s", got.Out)
 			}
 			next, _, _ = strings.Cut(next, "\n")
+			if !strings.Contains(next, " --layout js-safe") {
+				t.Errorf("next is %s, which has another layout", next)
+			}
 			args := strings.Fields(strings.Replace(next, "…", url, 1))
 			if args[0] == "migrate" {
 				args = append(args, "--yes", "--save", "")
