@@ -176,9 +176,8 @@ func TestReplacedGrantIsExtended(t *testing.T) {
 		grants = append(grants, g)
 		return g, err
 	}
-	begun := time.Now()
 	src := &faultySource{
-		grant: func(snowflake.Layout) (*snowflake.Grant, error) { return grant(begun.Add(20 * time.Millisecond)) },
+		grant: func(snowflake.Layout) (*snowflake.Grant, error) { return grant(time.Now().Add(300 * time.Millisecond)) },
 		extend: func(context.Context, *snowflake.Grant, time.Time) (*snowflake.Grant, error) {
 			if len(grants) > 1 {
 				return nil, errDown

@@ -3,7 +3,6 @@ package main_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -57,15 +56,14 @@ func TestPageWithoutServer(t *testing.T) {
 	p.wantVerdict("bad", "/v1/ids?count=200: 502, "+gone+" does not answer")
 }
 
-// unusedAddress returns the address of a port that was free a moment ago.
+// unusedAddress returns an address on which no server listens, and which no other test gets.
 func unusedAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := testserver.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener.Close()
-	return "http://" + listener.Addr().String()
+	return fmt.Sprintf("http://127.0.0.1:%d", port)
 }
 
 // wantCrowd checks that the page shows that consecutive IDs result in fewer numbers.

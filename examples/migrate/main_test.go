@@ -22,7 +22,7 @@ func TestRun(t *testing.T) {
 				dsn = testdb.DSN(t, target)
 			}
 			var out bytes.Buffer
-			if err := run(t.Context(), &out, dsn, 200*time.Millisecond); err != nil {
+			if err := run(t.Context(), &out, dsn, 500*time.Millisecond); err != nil {
 				t.Fatalf("%v:\n%s", err, &out)
 			}
 			if target == testdb.Postgres && strings.Contains(out.String(), "deadlock") {

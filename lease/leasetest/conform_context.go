@@ -2,8 +2,8 @@ package leasetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/gormflake/gormflake/lease"
@@ -67,8 +67,27 @@ func (s *suite) endsDuringWrite() {
 	s.Logf("%d of 40 writes were answered before their context ended", answered)
 	// After contexts that have ended, the store must still write.
 	final := lease.Record{Bound: usualBound + 100, Owner: "final"}
-	if err := writeUntilDone(s.Context(), writer, 1, s.awaitStable(reader), final); err != nil {
+	if err := s.overwrite(writer, reader, final); err != nil {
 		s.Errorf("after contexts that ended: %v", err)
+	}
+}
+
+// overwrite replaces the record of worker 1 by to. It reads and writes again until s.patience
+// has passed if the store refuses or fails, because a write whose context has ended may still
+// land in between.
+func (s *suite) overwrite(writer, reader handle, to lease.Record) error {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
+	defer cancel()
+	for {
+		from := s.reload(reader)[1]
+		swapped, err := writer.CompareAndSwap(ctx, 1, from, to)
+		if swapped && err == nil || from == to {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return errors.Join(fmt.Errorf("%+v to %+v: answered with %v", from, to, swapped), err)
+		}
 	}
 }
 
@@ -108,20 +127,5 @@ func (s *suite) reload(h handle) map[int]lease.Record {
 		if ctx.Err() != nil {
 			s.Fatalf("Load: %v", err)
 		}
-	}
-}
-
-// awaitStable waits until two reads return equal records, because a write whose context has
-// ended may still be under way. It returns the record of worker 1.
-func (s *suite) awaitStable(h handle) lease.Record {
-	s.Helper()
-	before := s.reload(h)
-	for {
-		time.Sleep(50 * time.Millisecond)
-		after := s.reload(h)
-		if maps.Equal(before, after) {
-			return after[1]
-		}
-		before = after
 	}
 }

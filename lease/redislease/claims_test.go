@@ -107,14 +107,19 @@ func TestSettingsAreReadOnceForAll(t *testing.T) {
 func TestFailingChecksDoNotQueue(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, testserver.Redis(t, "--maxmemory-policy allkeys-lru"))
-	client.AddHook(slowConfig{})
+	held := heldConfig{release: make(chan struct{})}
+	client.AddHook(held)
 	clock := redislease.New(client, redislease.WithLogger(new(journal).logger())).(lease.Clock)
 	for range 50 {
 		if _, err := clock.Now(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	time.Sleep(5 * slowness)                               // enough for more than one call to read the settings
+	close(held.release)
+	for began := time.Now(); callsOf(t, client, "config|get") < 2 && time.Since(began) < time.Minute; {
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(slowness)                                   // for further calls, which must not come
 	if got := callsOf(t, client, "config|get"); got != 2 { // for two kinds of settings
 		t.Errorf("CONFIG GET: %d times, want 2", got)
 	}

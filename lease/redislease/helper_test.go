@@ -85,6 +85,22 @@ func (slowConfig) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
+// heldConfig holds commands that read a server's settings until release is closed.
+type heldConfig struct {
+	slowConfig
+	release chan struct{}
+}
+
+// ProcessHook holds the command CONFIG.
+func (h heldConfig) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "config" {
+			<-h.release
+		}
+		return next(ctx, cmd)
+	}
+}
+
 // journal is a logger whose text can be read.
 type journal struct {
 	mu   sync.Mutex

@@ -278,7 +278,7 @@ func TestAbandonedCall(t *testing.T) {
 			<-stuck
 			return execute()
 		})
-		ctx := within(t, 100*time.Millisecond)
+		ctx := within(t, time.Second) // enough for the write to reach the driver
 		_, err := connected.CompareAndSwap(ctx, 1, first, second)
 		checkLate(t, "CompareAndSwap", ctx, err, "sqllease: no answer after ")
 		ctx = within(t, 100*time.Millisecond)

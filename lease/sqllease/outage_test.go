@@ -71,7 +71,7 @@ func issueUntil(t *testing.T, gen *snowflake.Generator, maxGap time.Duration, do
 }
 
 // The database is down for longer than the window. The generator is fenced at the bound,
-// neither earlier nor later, and issues again within a second of the restart.
+// neither earlier nor later, and issues again within seconds of the restart.
 func TestLongOutage(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)
@@ -103,8 +103,8 @@ func TestLongOutage(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if took := stall.Took(back); took > time.Second {
-		t.Errorf("served again after %v, want within a second: %v", took, err)
+	if took := stall.Took(back); took > 5*time.Second {
+		t.Errorf("served again after %v, want within seconds: %v", took, err)
 	} else {
 		t.Logf("served again after %v", took)
 	}

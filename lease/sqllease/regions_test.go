@@ -130,7 +130,9 @@ func TestRegionsMeetChild(t *testing.T) {
 	for i := range rows {
 		rows[i].Region = os.Getenv(datacenterVariable)
 	}
-	if err := db.CreateInBatches(rows, 100).Error; err != nil {
+	// A transaction for each batch, because SQLite's writer lock is not given in turn, and a
+	// process would wait for too long while others insert all of their rows.
+	if err := db.Session(&gorm.Session{SkipDefaultTransaction: true}).CreateInBatches(rows, 100).Error; err != nil {
 		t.Fatal(err)
 	}
 	if err := gen.Close(t.Context()); err != nil {

@@ -23,11 +23,11 @@ func Start(t testing.TB) context.Context {
 	// The test's own context ends before its cleanup, which needs the browser.
 	ctx, stop := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	t.Cleanup(stop)
-	ctx, stop = chromedp.NewExecAllocator(ctx, flags(chromium, t.TempDir())...)
+	ctx, stop = chromedp.NewExecAllocator(ctx, flags(chromium)...)
 	t.Cleanup(stop)
 	ctx, stop = chromedp.NewContext(ctx)
 	t.Cleanup(func() {
-		// Cancel closes the browser and waits, so that its folder can be removed.
+		// Cancel closes the browser, and waits until it has removed the browser's folder.
 		if err := chromedp.Cancel(ctx); err != nil {
 			t.Error(err)
 		}
@@ -36,11 +36,12 @@ func Start(t testing.TB) context.Context {
 	return ctx
 }
 
-// flags returns the options of a browser whose data is in the folder.
-func flags(chromium, folder string) []chromedp.ExecAllocatorOption {
+// flags returns the options of a browser. There is none for the folder of its data, because
+// chromedp then creates a temporary folder, and removes it after all processes of the browser
+// have ended. These write to the folder for a moment after the browser has been closed.
+func flags(chromium string) []chromedp.ExecAllocatorOption {
 	flags := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(chromium),
-		chromedp.UserDataDir(folder),
 		chromedp.NoFirstRun,
 		chromedp.Headless,
 		chromedp.NoSandbox,

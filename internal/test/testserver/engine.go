@@ -66,13 +66,20 @@ func inPath(name string) (string, error) {
 	return "", err
 }
 
-// FreePort returns a port outside the range of ports for outgoing connections. A client
-// that keeps connecting to a port of that range, while its server is down, sooner or
-// later connects to itself.
+// FreePort returns a port that no other test process gets until this process ends. The port is
+// outside the range of ports for outgoing connections. A client that keeps connecting to a port
+// of that range, while its server is down, sooner or later connects to itself.
 func FreePort() (int, error) {
 	const first, end = 10240, 32768
 	for range 100 {
 		port := first + rand.IntN(end-first)
+		ok, err := reserve(port)
+		if err != nil {
+			return 0, err
+		}
+		if !ok {
+			continue
+		}
 		listener, err := net.Listen("tcp", address(port))
 		if err == nil {
 			return port, listener.Close()

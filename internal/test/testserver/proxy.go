@@ -191,15 +191,17 @@ func (l *link) requests() {
 			return
 		}
 		// LoseSome makes the connection lose its replies from now on, and closes it later.
-		if loseRule := l.proxy.loseRule.Load(); loseRule != nil && loseRule.selects(buffer[:n]) && l.losing.CompareAndSwap(false, true) {
-			time.AfterFunc(loseRule.delay(), l.close)
-		}
+		loseRule := l.proxy.loseRule.Load()
+		loses := loseRule != nil && loseRule.selects(buffer[:n]) && l.losing.CompareAndSwap(false, true)
 		// RepeatSome sends the request here and again below.
 		if repeatRule := l.proxy.repeatRule.Load(); repeatRule != nil && repeatRule.selects(buffer[:n]) && !l.sendFirst(buffer[:n]) {
 			return
 		}
 		if _, err := l.server.Write(buffer[:n]); err != nil {
 			return
+		}
+		if loses { // after the server has got the request
+			time.AfterFunc(loseRule.delay(), l.close)
 		}
 	}
 }

@@ -296,6 +296,11 @@ func (s *Server) await(p *process) error {
 	deadline := time.After(startTimeout)
 	for {
 		err := s.engine.Answers(s)
+		select {
+		case <-p.done: // another server on the port may have answered
+			return errors.New("it has ended")
+		default:
+		}
 		if err == nil {
 			return nil
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/issuer"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/service"
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/snowflake"
 )
 
 // A replaceableHandler passes requests to a handler that can be replaced while the server
@@ -34,13 +35,13 @@ func (f *replaceableHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // isTransient reports whether a later try to lease a worker may succeed without a change of
-// flags or of the table. That is so if the store could not be reached, or if other
-// processes hold all workers.
+// flags or of the table. That is so if the store could not be reached, if other processes
+// hold all workers, or if this process was paused until the window of its new lease had ended.
 func isTransient(err error) bool {
 	var network net.Error                          // for example a refused connection
 	var postgresErr interface{ SQLState() string } // an error of PostgreSQL's driver
 	switch {
-	case errors.Is(err, lease.ErrNoFreeWorker), errors.Is(err, context.DeadlineExceeded), errors.Is(err, driver.ErrBadConn),
+	case errors.Is(err, lease.ErrNoFreeWorker), errors.Is(err, snowflake.ErrFenced), errors.Is(err, context.DeadlineExceeded), errors.Is(err, driver.ErrBadConn),
 		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &network):
 		return true
 	case errors.As(err, &postgresErr):

@@ -1,6 +1,9 @@
 package serve_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -8,8 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/serve"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 	"github.com/gormflake/gormflake/internal/test/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/snowflake"
 )
 
 // The service starts without its database, and issues IDs once the database is up.
@@ -89,4 +95,21 @@ func get(t *testing.T, url string) (code int, body string) {
 		t.Error(err)
 	}
 	return response.StatusCode, string(text)
+}
+
+// The command goes on without a worker after an error that may pass by itself, and ends after
+// any other error.
+func TestTransientErrors(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]bool{
+		lease.ErrNoFreeWorker:    true,
+		snowflake.ErrFenced:      true, // this process was paused until its first window had ended
+		context.DeadlineExceeded: true,
+		snowflake.ErrExpired:     false,
+		errors.New("unforeseen"): false,
+	} {
+		if got := serve.IsTransient(fmt.Errorf("open: %w", err)); got != want {
+			t.Errorf("IsTransient(%v) = %t, want %t", err, got, want)
+		}
+	}
 }

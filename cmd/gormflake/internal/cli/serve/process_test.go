@@ -458,7 +458,7 @@ func serveCutsOffAtLast(t *testing.T, program string) {
 // request.
 func serveDrains(t *testing.T, program string) {
 	t.Helper()
-	drain(t, startService(t, program, "--worker", "6", "--shutdown-delay", "3s", "--health-addr", "127.0.0.1:0"))
+	drain(t, startService(t, program, "--worker", "6", "--shutdown-delay", "6s", "--health-addr", "127.0.0.1:0"))
 }
 
 // Clients lose no request either if the service was listening before it had a worker.
@@ -468,7 +468,7 @@ func serveDrainsAfterALateStart(t *testing.T, program string) {
 	clitest.Open(t, url) // creates the file
 	flags := []string{"--dsn", url, "--worker", "6"}
 	holder := startService(t, program, flags...)
-	late, err := launch(t, program, append(flags, "--shutdown-delay", "3s")...)
+	late, err := launch(t, program, append(flags, "--shutdown-delay", "6s")...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,4 @@
+package serve
+
+// IsTransient is isTransient, for tests.
+var IsTransient = isTransient
