@@ -133,7 +133,7 @@ func TestSerialUpsert(t *testing.T) {
 				plugintest.Must(t, db.Clauses(test.conflict).Create(&rows))
 				var stored invoice
 				plugintest.Must(t, db.Where("code = ?", "x").First(&stored))
-				if want := (invoice{ID: old.ID, Number: "INV-OLD", Code: "x", Price: 2}); stored != want || plugintest.CanTell(db) && (row != want || rows[1] != want) {
+				if want := (invoice{ID: old.ID, Number: "INV-OLD", Code: "x", Price: 2}); stored != want || row != want || rows[1] != want {
 					t.Errorf("row = %+v, structs %+v and %+v, want %+v", stored, row, rows[1], want)
 				}
 				if rows[0].Number != plugintest.Numbers("INV").Format(rows[0].ID) {

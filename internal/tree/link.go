@@ -97,8 +97,8 @@ func (l *link) copy(ctx context.Context, parent, child reflect.Value) error {
 	}
 }
 
-// copyID copies the parent's ID to the foreign key of child. If the parent's column is nil or
-// NULL, it clears the foreign key.
+// copyID copies the parent's ID to the foreign key of child. If the parent's column is a pointer
+// or a type such as sql.NullInt64, and is nil, NULL or 0, copyID clears the foreign key.
 func (l *link) copyID(parent, child reflect.Value) {
 	id := l.from.Get(parent)
 	if id == 0 && l.from.Kind.Optional() {

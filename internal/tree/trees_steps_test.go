@@ -353,7 +353,7 @@ func byCodeAll() clause.OnConflict {
 // replacement returns a new tree for the row of a root.
 func (f *forest) replacement(old reflect.Value) reflect.Value {
 	p := reflect.New(old.Type())
-	if !plugintest.CanTell(f.db) || slices.ContainsFunc(relationsOf(f.schema(old.Type())), setsKey) {
+	if slices.ContainsFunc(relationsOf(f.schema(old.Type())), setsKey) {
 		f.rowsLeft = 1 // no related rows, because these would need the old key, or have it in the table already
 	}
 	f.grow(p.Elem(), nil)
@@ -373,17 +373,6 @@ func (f *forest) replace(old, row reflect.Value) {
 	f.duplicated[rowName(old)] = true
 }
 
-// reread reads a row again if the database cannot return its key.
-func (f *forest) reread(row reflect.Value) error {
-	if plugintest.CanTell(f.db) {
-		f.roots = append(f.roots, row)
-		return nil
-	}
-	fresh := reflect.New(row.Type())
-	f.roots = append(f.roots, fresh.Elem())
-	return f.db.Where("code = ?", codeOf(row)).First(fresh.Interface()).Error
-}
-
 // upsert creates a tree that replaces the row of a root by its code.
 func (f *forest) upsert() error {
 	old, ok := f.root()
@@ -395,7 +384,8 @@ func (f *forest) upsert() error {
 	if err := f.tx.Clauses(byCodeAll()).Create(row.Interface()).Error; err != nil {
 		return err
 	}
-	return f.reread(row.Elem())
+	f.roots = append(f.roots, row.Elem())
+	return nil
 }
 
 // upsertSlice creates a new tree and one that replaces the row of a root by its code.
@@ -411,7 +401,8 @@ func (f *forest) upsertSlice() error {
 	if err := f.tx.Clauses(byCodeAll()).Create(rows.Interface()).Error; err != nil {
 		return err
 	}
-	return f.reread(replaced.Elem())
+	f.roots = append(f.roots, replaced.Elem())
+	return nil
 }
 
 // upsertMap updates the title of a root's row by a map with the root's code. The map must
@@ -431,11 +422,9 @@ func (f *forest) upsertMap() error {
 	if tx.Error != nil {
 		return tx.Error
 	}
-	if plugintest.CanTell(f.db) {
-		key := s.PrimaryFields[len(s.PrimaryFields)-1] // the caller sets the first part of a composite key
-		if got, want := mapKey(s, values, key), text(key, old); got != want {
-			return fmt.Errorf("the map has the key %s, the row %s", got, want)
-		}
+	key := s.PrimaryFields[len(s.PrimaryFields)-1] // the caller sets the first part of a composite key
+	if got, want := mapKey(s, values, key), text(key, old); got != want {
+		return fmt.Errorf("the map has the key %s, the row %s", got, want)
 	}
 	setField(s.LookUpField("Title"), old, "map")
 	return nil

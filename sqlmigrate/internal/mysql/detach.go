@@ -26,9 +26,9 @@ func detachPhase(g *graph, issued int64) plan.Phase {
 }
 
 // detachStep returns the step after which the database does not assign the column any
-// more. It removes the default of the column or AUTO_INCREMENT. On the way back, it
-// restores AUTO_INCREMENT with the value of its counter, which is stored before it is
-// removed. The step turns foreign_key_checks off, because MySQL otherwise refuses to
+// more. It removes the default of the column or AUTO_INCREMENT. The way back restores the
+// default, or AUTO_INCREMENT with the value of its counter, which is stored before the counter
+// is removed. The step turns foreign_key_checks off, because MySQL otherwise refuses to
 // change a column to which a foreign key refers, although its type stays the same.
 func detachStep(g *graph, c *column) plan.Step {
 	t := c.Table
