@@ -147,9 +147,9 @@ func TestRecoveryBetweenRounds(t *testing.T) {
 	})
 }
 
-// The reply to an extension is lost, and the store is then down for ten minutes. When the
-// lease finds its bound in the store, that window has ended too. It must extend the
-// window again at once.
+// The store keeps an extension, but its reply is lost, and the store is then down for ten
+// minutes. When the lease reads the record again, it finds the bound of that extension, which
+// has passed too. It must then extend the window once more at once.
 func TestRecoveryAfterALostReply(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,9 +12,10 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
-// If a server has WAITAOF, the store acknowledges a write only if the server answers that
-// the write is on its disk. A setting may have changed since the store read the settings.
-// The write is then an error, and the store reads the settings again.
+// If a server has WAITAOF, and its settings were to sync each write when the store read them,
+// the store acknowledges a write only if the server answers that the write is on its disk. A
+// write may not be, because a setting has changed since, or because the server does not sync
+// while it saves. The write is then an error, and the store reads the settings again.
 func TestWritesAreOnDisk(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -317,8 +317,8 @@ table "snowflake_workers" cannot keep a worker to one holder: `+noKey+`: want UN
 // and triggers than its own, if they keep every record exactly.
 func TestGoodTables(t *testing.T) {
 	t.Parallel()
-	// Row level security does not apply to the owner of a table. A temporary table puts another
-	// schema before the path. The table of the case "case matters" has a broken neighbour whose
+	// Row level security does not apply to the owner of a table. A session that has created a
+	// temporary table searches the schema of that table before the search_path. The table of the case "case matters" has a broken neighbour whose
 	// name differs only in case.
 	unique := columns("UNIQUE (worker_id, namespace)")
 	for target, tables := range map[testdb.Target]map[string]string{
@@ -357,7 +357,7 @@ func TestGoodTables(t *testing.T) {
 				";\nCREATE TRIGGER c BEFORE UPDATE ON snowflake_workers FOR EACH ROW EXECUTE FUNCTION keep();\nALTER TABLE snowflake_workers DISABLE TRIGGER c" +
 				";\nCREATE TRIGGER d BEFORE DELETE ON snowflake_workers FOR EACH ROW EXECUTE FUNCTION keep()",
 			"security for others": columns(primary) + ";\nALTER TABLE snowflake_workers ENABLE ROW LEVEL SECURITY",
-			"hidden by the path":  "CREATE TEMPORARY TABLE others (a INT);\n" + columns(primary),
+			"temporary schema":    "CREATE TEMPORARY TABLE others (a INT);\n" + columns(primary),
 		},
 	} {
 		if target == testdb.SQLite {

@@ -281,10 +281,15 @@ func testSQLiteWriter(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// busyTimeout opens the file with another busy timeout, in the form of either driver.
+// busyTimeout opens the SQLite file of db again, with this busy timeout. The two SQLite drivers
+// write it differently in the DSN, and the DSN of db has 5000.
 func busyTimeout(t *testing.T, db *gorm.DB, milliseconds string) *gorm.DB {
 	t.Helper()
 	d := db.Dialector.(*sqlite.Dialector)
 	from := strings.NewReplacer("busy_timeout%285000%29", "busy_timeout%28"+milliseconds+"%29", "_busy_timeout=5000", "_busy_timeout="+milliseconds)
-	return open(t, sqlite.New(sqlite.Config{DriverName: d.DriverName, DSN: from.Replace(d.DSN)}))
+	dsn := from.Replace(d.DSN)
+	if dsn == d.DSN && milliseconds != "5000" {
+		t.Fatalf("%s has no busy timeout of 5000 to replace", d.DSN)
+	}
+	return open(t, sqlite.New(sqlite.Config{DriverName: d.DriverName, DSN: dsn}))
 }

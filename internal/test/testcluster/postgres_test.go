@@ -47,9 +47,9 @@ func TestPostgresForgets(t *testing.T) {
 	cluster := testcluster.Postgres(t)
 	db := openKept(t, cluster.URLs()[0])
 	must(t, write(t.Context(), db, "1"))
-	for behind := 1; behind > 0; { // wait until all standbys have the first value
-		const query = "SELECT count(*) FROM pg_stat_replication WHERE replay_lsn < pg_current_wal_lsn()"
-		must(t, db.QueryRowContext(t.Context(), query).Scan(&behind))
+	for standbys := 0; standbys < 2; { // wait until both standbys have the first value
+		const query = "SELECT count(*) FROM pg_stat_replication WHERE replay_lsn >= pg_current_wal_lsn()"
+		must(t, db.QueryRowContext(t.Context(), query).Scan(&standbys))
 	}
 	must(t, cluster.CutReplicas())
 	must(t, write(t.Context(), db, "2"))

@@ -314,8 +314,9 @@ ALTER TABLE t DISABLE TRIGGER d`)
 	equal(t, "triggers", got, r.Err(), []facts{{"a", "O", true, false}, {"b", "O", false, true}, {"c", "O", true, false}, {"d", "D", false, false}})
 }
 
-// Uses returns only objects that do not follow a change of the column by themselves, so
-// it leaves out constraints and indexes. Users returns all objects that use a column.
+// Uses leaves out objects that follow a change of the column by themselves, such as constraints
+// and indexes, but not extended statistics. Users returns all objects that use a column. Checks,
+// CheckClauses and Rules return the constraints and rules of a table.
 func TestUses(t *testing.T) {
 	t.Parallel()
 	r := open(t, `CREATE TABLE t (id serial PRIMARY KEY CHECK (id > 0), twice integer GENERATED ALWAYS AS (id * 2) STORED, other integer REFERENCES t);

@@ -155,16 +155,20 @@ func readSchema(ctx context.Context, r *reader) *schema {
 			t.shadow = true
 		}
 	}
+	// A table that s.tables lacks was created since the first query, which a caller without a
+	// transaction does not exclude.
 	for _, c := range read[column](ctx, r, columnsSQL) {
-		c.table = s.tables[fold(c.Table)]
-		c.table.columns = append(c.table.columns, &c)
+		if c.table = s.tables[fold(c.Table)]; c.table != nil {
+			c.table.columns = append(c.table.columns, &c)
+		}
 	}
 	for _, i := range read[struct {
 		Table string
 		Both  bool // whether there is a rowid in addition to the index
 	}](ctx, r, keyIndexesSQL) {
-		t := s.tables[fold(i.Table)]
-		t.keyIndex, t.rowidAndIndex = true, i.Both
+		if t := s.tables[fold(i.Table)]; t != nil {
+			t.keyIndex, t.rowidAndIndex = true, i.Both
+		}
 	}
 	s.readForeignKeys(ctx, r)
 	return s

@@ -62,8 +62,8 @@ func send(t *testing.T, conn net.Conn, request string) (status int, closed bool)
 	return response.StatusCode, response.Close
 }
 
-// The server reads at most 12 KiB of header, so that large requests do not fill its memory,
-// and no body. If closed is false, the server may close the connection or not.
+// So that large requests do not fill its memory, the server reads at most about 12 KiB of
+// header, and no body. If closed is false, the server may close the connection or not.
 func TestSizeOfRequests(t *testing.T) {
 	t.Parallel()
 	address := listen(t)

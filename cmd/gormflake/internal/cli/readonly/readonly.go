@@ -74,9 +74,10 @@ func (p *Database) Ask(query string, args []any, into ...any) error {
 }
 
 // clockSQL has, for each dialect, the query for the time of the server's clock in
-// microseconds since 1970. SQLite runs in this process, and so has no other clock.
+// microseconds since 1970. SQLite runs in this process, and so has no other clock. MySQL's
+// UNIX_TIMESTAMP(NOW(6)) would be an hour off for an hour when daylight saving ends.
 var clockSQL = map[string]string{
-	"mysql":    "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
+	"mysql":    "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
 	"postgres": "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
 }
 
