@@ -36,7 +36,7 @@ func prepare(stmt *gorm.Statement, m *model.Model) error {
 	noted.report = report
 	// GORM may shorten the caller's slice to the rows that are returned, so note a slice of all
 	// rows.
-	if report == unreported && stmt.ReflectValue.Kind() == reflect.Slice && !isMaps(stmt) {
+	if report == unreported && isList(stmt) && !isMaps(stmt) {
 		noted.sentRows, _ = rowview.Of(stmt) // checkKeys has rejected rows for which this fails
 		noted.sentRows.Value = sentList(noted.sentRows)
 	}
@@ -46,28 +46,41 @@ func prepare(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
-// sentList returns the list of all rows that the statement sends. If it has pointers, sentList
-// copies it, because GORM replaces the pointers in the caller's slice by pointers to the rows
-// that RETURNING * returns.
+// sentList returns the list of all rows that the statement sends. If the list has pointers,
+// sentList copies it, because GORM replaces the pointers of the caller's list by pointers to the
+// rows that RETURNING * returns.
 func sentList(rows rowview.Rows) reflect.Value {
-	list := rows.Value.Slice(0, rows.N)
-	if list.Type().Elem().Kind() != reflect.Pointer {
-		return list
+	list := rows.Value
+	switch {
+	case list.Type().Elem().Kind() == reflect.Pointer:
+		sent := reflect.MakeSlice(reflect.SliceOf(list.Type().Elem()), 0, rows.N)
+		for i := range rows.N {
+			sent = reflect.Append(sent, list.Index(i))
+		}
+		return sent
+	case list.Kind() == reflect.Slice:
+		return list.Slice(0, rows.N)
 	}
-	return reflect.AppendSlice(reflect.MakeSlice(list.Type(), 0, rows.N), list)
+	return list // an array of structs, which GORM does not shorten
 }
 
 // checkUpsert rejects an upsert of several rows if GORM cannot assign the returned keys.
 // GORM matches returned rows to the elements of a slice by their positions, so every row
 // must return. To a slice of maps it appends the returned rows.
 func checkUpsert(stmt *gorm.Statement, m *model.Model) error {
-	c, _ := onConflict(stmt)
-	if c == nil || !updates(*c) || !isList(stmt) {
+	c, isGORMs := onConflict(stmt)
+	if !isList(stmt) || isGORMs && (c == nil || !updates(*c)) {
 		return nil
 	}
 	// Without RETURNING, the plugin reads the keys from the table. On MySQL and MariaDB, it also
 	// reads the keys of maps from the table, and ON DUPLICATE KEY UPDATE has no condition.
 	if !gormAddsReturning(stmt) || stmt.Name() == "mysql" {
+		return nil
+	}
+	if !isGORMs { // a clause of another type may update rows, by any column
+		if isMaps(stmt) {
+			return errMaps
+		}
 		return nil
 	}
 	// An existing row that is found by its key has the key of its struct, and so the serial
@@ -77,12 +90,14 @@ func checkUpsert(stmt *gorm.Statement, m *model.Model) error {
 	}
 	switch {
 	case isMaps(stmt):
-		return errors.New("an upsert of a slice of maps by another column than the key cannot return the keys that the rows have: create the maps one by one, or use structs")
+		return errMaps
 	case len(c.Where.Exprs) > 0:
 		return errors.New("an upsert of a slice with a condition, by another column than the key, cannot return the keys that the rows have: create the rows one by one, or leave out Where")
 	}
 	return nil
 }
+
+var errMaps = errors.New("an upsert of a slice of maps by another column than the key cannot return the keys that the rows have: create the maps one by one, or use structs")
 
 // columnsNotFromKey returns the tagged columns of m, without the serial numbers that are made
 // from the primary key. A serial number, such as PAY2022062816074010511260000, is made from

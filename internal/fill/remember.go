@@ -15,7 +15,7 @@ import (
 // structs that GORM replaces by whole returned rows.
 func rememberKeys(stmt *gorm.Statement, m *model.Model) {
 	columns := guessedColumns(stmt, m)
-	if len(columns) == 0 || !isList(stmt) || !isMaps(stmt) && returnsAll(stmt) {
+	if len(columns) == 0 || !isList(stmt) || !isMaps(stmt) && replacesList(stmt) {
 		return
 	}
 	noted := noteForWriting(stmt)

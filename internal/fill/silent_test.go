@@ -1,13 +1,16 @@
 package fill_test
 
 import (
+	"context"
 	"database/sql"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/logger"
 
 	"github.com/gormflake/gormflake/internal/test/plugintest"
 	"github.com/gormflake/gormflake/types"
@@ -300,13 +303,86 @@ func TestConditionalListThatReturnsKeys(t *testing.T) {
 			Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"n"}),
 			Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "items.n < 5"}}},
 		}
-		rows := []item{{ID: kept.ID, Name: "kept"}, {ID: updated.ID, Name: "updated", N: 1}}
-		plugintest.Must(t, db.Clauses(small, clause.Returning{Columns: []clause.Column{{Name: "id"}}}).Create(&rows))
-		if rows[0].ID != kept.ID || rows[1].ID != updated.ID {
-			t.Errorf("keys %d and %d, want %d and %d", rows[0].ID, rows[1].ID, kept.ID, updated.ID)
+		for name, returning := range map[string]clause.Returning{"the key": {Columns: []clause.Column{{Name: "id"}}}, "all": {}} {
+			rows := []item{{ID: kept.ID, Name: "kept"}, {ID: updated.ID, Name: "updated", N: 1}}
+			plugintest.Must(t, db.Clauses(small, returning).Create(&rows))
+			if rows[0].ID != kept.ID || rows[1].ID != updated.ID {
+				t.Errorf("returning %s: keys %d and %d, want %d and %d", name, rows[0].ID, rows[1].ID, kept.ID, updated.ID)
+			}
 		}
 	})
 }
+
+// TestListWithoutColumnsToUpdate checks an upsert of a list with UpdateAll whose model has no
+// column that could be updated. GORM then makes it DO NOTHING.
+func TestListWithoutColumnsToUpdate(t *testing.T) {
+	t.Parallel()
+	type visit struct {
+		ID        int64 `gorm:"primaryKey" snowflake:"pk"`
+		CreatedAt time.Time
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &visit{})
+		rows := []visit{{}, {}}
+		plugintest.Must(t, db.Save(&rows))
+		again := []visit{rows[1], {}}
+		plugintest.Must(t, db.Save(&again))
+		var ids []int64
+		plugintest.Must(t, db.Model(&visit{}).Order("id").Pluck("id", &ids))
+		if !slices.Equal(ids, []int64{rows[0].ID, rows[1].ID, again[1].ID}) || again[0].ID != rows[1].ID {
+			t.Errorf("rows %v, structs %+v and %+v", ids, rows, again)
+		}
+	})
+}
+
+// TestListThatSkipsByItsKey checks that DO NOTHING by the key of a list needs no query for the
+// keys, although GORM returns keys with a counter. A list whose keys are left to the database
+// gets these keys.
+func TestListThatSkipsByItsKey(t *testing.T) {
+	t.Parallel()
+	type visit struct {
+		ID   int64  `gorm:"primaryKey" snowflake:"pk"`
+		Name string `gorm:"size:20"`
+	}
+	skip := clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoNothing: true}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() == "mysql" {
+			t.Skip("an upsert has no target on MySQL and MariaDB")
+		}
+		plugintest.Migrate(t, db, &visit{})
+		old := visit{Name: "old"}
+		plugintest.Must(t, db.Create(&old))
+		rows := []visit{{ID: old.ID, Name: "skipped"}, {Name: "new"}}
+		queries := 0
+		counting := db.Session(&gorm.Session{Logger: countingLogger{db.Logger, &queries}})
+		plugintest.Must(t, counting.Clauses(skip).Create(&rows))
+		var added visit
+		plugintest.Must(t, db.Take(&added, "name = 'new'"))
+		if queries != 1 || rows[0].ID != old.ID || rows[1].ID != added.ID {
+			t.Errorf("%d statements, structs %+v; want 1, and the keys %d and %d", queries, rows, old.ID, added.ID)
+		}
+		left := []visit{{Name: "left"}, {Name: "to the database"}}
+		plugintest.Must(t, db.Clauses(skip).Omit("ID").Create(&left))
+		for _, row := range left {
+			var stored visit
+			plugintest.Must(t, db.Take(&stored, "name = ?", row.Name))
+			if row.ID != stored.ID {
+				t.Errorf("struct %+v, row %+v", row, stored)
+			}
+		}
+	})
+}
+
+// A countingLogger counts statements.
+type countingLogger struct {
+	logger.Interface
+	n *int
+}
+
+// LogMode returns the logger itself, so that a session continues to count.
+func (l countingLogger) LogMode(logger.LogLevel) logger.Interface { return l }
+
+func (l countingLogger) Trace(context.Context, time.Time, func() (string, int64), error) { *l.n++ }
 
 // TestPointersThatDoNotReturn checks that a struct whose row DO NOTHING skips gets the key of
 // the existing row, or no key. With RETURNING *, GORM replaces the pointers of the list by
@@ -331,6 +407,11 @@ func TestPointersThatDoNotReturn(t *testing.T) {
 			if row.ID != stored[row.Name] {
 				t.Errorf("the list has %+v of rows %v", row, stored)
 			}
+		}
+		inArray := &item{Name: "a"}
+		plugintest.Must(t, db.Clauses(clause.OnConflict{DoNothing: true}, clause.Returning{}).Create(&[2]*item{inArray, {Name: "c"}}))
+		if inArray.ID != 0 && inArray.ID != old.ID {
+			t.Errorf("a struct of an array has the key %d, the row %d", inArray.ID, old.ID)
 		}
 	})
 }
@@ -389,6 +470,10 @@ func TestConflictOfTheCallersType(t *testing.T) {
 		plugintest.Must(t, db.Clauses(conflictByName{}).Create(&row))
 		var stored item
 		plugintest.Must(t, db.Take(&stored, "name = 'a'"))
+		err := db.Model(&item{}).Clauses(conflictByName{}).Create([]map[string]any{{"name": "a", "n": 4}, {"name": "c", "n": 4}}).Error
+		if err == nil || !strings.Contains(err.Error(), "create the maps one by one, or use structs") {
+			t.Errorf("maps: %v, want an error", err)
+		}
 		if names := storedNames(t, db, "items"); rows[0].ID != names["b"] || rows[1].ID != old.ID || row.ID != old.ID || stored.N != 3 {
 			t.Errorf("list %+v, struct %+v, rows %v, stored %+v", rows, row, names, stored)
 		}

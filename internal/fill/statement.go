@@ -58,8 +58,15 @@ func isAll(expression clause.Expression) bool {
 	return ok && (len(r.Columns) == 0 || len(r.Columns) == 1 && r.Columns[0].Name == "*")
 }
 
-// returnsAll reports whether the statement returns whole rows. GORM then replaces the
-// elements of a list by the rows that it reads.
+// replacesList reports whether GORM replaces the elements of a list by the rows that RETURNING *
+// returns. If an upsert updates rows, GORM writes the returned rows into the elements instead.
+func replacesList(stmt *gorm.Statement) bool {
+	conflict, _ := onConflict(stmt)
+	updatesRows := conflict != nil && !conflict.DoNothing && (conflict.UpdateAll || len(conflict.DoUpdates) > 0)
+	return returnsAll(stmt) && !updatesRows
+}
+
+// returnsAll reports whether the statement has RETURNING *.
 func returnsAll(stmt *gorm.Statement) bool {
 	c, hasReturning := stmt.Clauses["RETURNING"]
 	return hasReturning && isAll(c.Expression)

@@ -17,9 +17,15 @@ import (
 // keepIDs makes an upsert with UpdateAll leave out the tagged columns, because an existing
 // row keeps its IDs and serial numbers. GORM chooses the columns of UpdateAll only while it
 // builds the statement. If one of them is tagged, keepIDs therefore replaces UpdateAll by a
-// list of columns, which it chooses by GORM's rules, and reports that it changed c.
+// list of columns, which it chooses by GORM's rules, and reports that it changed c. It also
+// does so if there is no column to update, because GORM then makes the upsert DO NOTHING, and
+// [reportOf] has to know that before.
 func keepIDs(stmt *gorm.Statement, m *model.Model, c *clause.OnConflict) bool {
-	if !c.UpdateAll || !hasNonPrimary(m) {
+	if !c.UpdateAll {
+		return false
+	}
+	set := updatesOf(stmt, m)
+	if !hasNonPrimary(m) && len(c.DoUpdates)+len(set) > 0 {
 		return false
 	}
 	if len(c.Columns) == 0 && c.OnConstraint == "" { // GORM then takes the primary key as the target
@@ -28,7 +34,7 @@ func keepIDs(stmt *gorm.Statement, m *model.Model, c *clause.OnConflict) bool {
 		}
 	}
 	c.UpdateAll = false
-	c.DoUpdates = slices.Concat(c.DoUpdates, updatesOf(stmt, m))
+	c.DoUpdates = slices.Concat(c.DoUpdates, set)
 	c.DoNothing = len(c.DoUpdates) == 0 // because no column is left to update
 	return true
 }

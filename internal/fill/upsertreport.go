@@ -39,7 +39,7 @@ func reportOf(stmt *gorm.Statement, m *model.Model) reportKind {
 		return sameKeys
 	case stmt.Name() == "mysql":
 		return reportOfMySQL(stmt, m)
-	case covers(target(stmt, *conflict), m.Columns) && !shifts(stmt, *conflict): // an existing row is found by its keys
+	case covers(target(stmt, *conflict), m.Columns) && !shifts(stmt, m, *conflict): // an existing row is found by its keys
 		return sameKeys
 	case !updates(*conflict):
 		return reportOfDoNothing(stmt)
@@ -124,11 +124,35 @@ func reportsKey(stmt *gorm.Statement) bool {
 // shifts reports whether GORM may write the returned columns of a row into the struct of another
 // row of a list. It assigns returned rows by position, and a row that DO NOTHING skips, or that
 // the condition of the upsert leaves out, does not return.
-func shifts(stmt *gorm.Statement, c clause.OnConflict) bool {
-	if !isList(stmt) || !gormAddsReturning(stmt) || updates(c) && len(c.Where.Exprs) == 0 {
+func shifts(stmt *gorm.Statement, m *model.Model, c clause.OnConflict) bool {
+	if !isList(stmt) || !gormAddsReturning(stmt) {
 		return false
 	}
-	// GORM returns the columns with a default of the database, and the caller may name more.
-	_, hasReturning := stmt.Clauses["RETURNING"]
-	return hasReturning || len(stmt.Schema.FieldsWithDefaultDBValue) > 0
+	returned := returnedColumns(stmt)
+	if updates(c) {
+		return len(c.Where.Exprs) > 0 && (len(returned) > 0 || returnsAll(stmt))
+	}
+	// After DO NOTHING, GORM writes no row into a struct in which a returned column is set, as a
+	// tagged column is.
+	return len(returned) > 0 && !slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return slices.Contains(returned, c.Field.DBName) })
+}
+
+// returnedColumns returns the columns that the statement names in RETURNING or, without
+// RETURNING, the columns for which GORM adds it. It returns nil for RETURNING *.
+func returnedColumns(stmt *gorm.Statement) (names []string) {
+	c, found := stmt.Clauses["RETURNING"]
+	if !found {
+		for _, f := range stmt.Schema.FieldsWithDefaultDBValue {
+			if f.Readable {
+				names = append(names, f.DBName)
+			}
+		}
+		return names
+	}
+	if returning, ok := c.Expression.(clause.Returning); ok && !isAll(returning) {
+		for _, column := range returning.Columns {
+			names = append(names, column.Name)
+		}
+	}
+	return names
 }
