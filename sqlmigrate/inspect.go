@@ -202,12 +202,14 @@ func (c *config) find(ctx context.Context, conn *sql.Conn, e engine.Engine) (*en
 
 // smallestIssued returns the number from which on a key is taken for an ID. It is above the IDs
 // of the first day after the epoch. While this day lasts, it is the smallest ID of the present
-// time, which is below the IDs of the day's end. Before the epoch there are no IDs yet, and
-// every key is below it.
+// time, which is below the IDs of the day's end.
+//
+// Before the epoch there are no IDs yet. The plan may be taken back after the epoch, though, so
+// smallestIssued then returns a number above the IDs of the first minute only.
 func smallestIssued(layout snowflake.Layout, now time.Time) int64 {
 	present, early := layout.Min(now), layout.Min(layout.Epoch.Add(earlyEpoch))
 	if present == 0 {
-		return early.Int64()
+		return layout.Min(layout.Epoch.Add(time.Minute)).Int64()
 	}
 	return min(present, early).Int64()
 }

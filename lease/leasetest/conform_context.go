@@ -74,18 +74,22 @@ func (s *suite) endsDuringWrite() {
 
 // overwrite replaces the record of worker 1 by to. It reads and writes again until s.patience
 // has passed if the store refuses or fails, because a write whose context has ended may still
-// land in between.
+// land in between. If the store has answered with an error, the write may have happened.
 func (s *suite) overwrite(writer, reader handle, to lease.Record) error {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
 	defer cancel()
-	for {
+	for failed := false; ; time.Sleep(time.Millisecond) {
 		from := s.reload(reader)[1]
-		swapped, err := writer.CompareAndSwap(ctx, 1, from, to)
-		if swapped && err == nil || from == to {
+		if from == to && failed {
 			return nil
 		}
-		if ctx.Err() != nil {
+		swapped, err := writer.CompareAndSwap(ctx, 1, from, to)
+		if swapped && err == nil {
+			return nil
+		}
+		failed = failed || err != nil
+		if ctx.Err() != nil || from == to {
 			return errors.Join(fmt.Errorf("%+v to %+v: answered with %v", from, to, swapped), err)
 		}
 	}

@@ -330,6 +330,7 @@ func TestGoodTables(t *testing.T) {
 			"more":              columns("note TEXT DEFAULT 'x' COLLATE NOCASE, "+primary) + ";\nCREATE INDEX i ON snowflake_workers (owner COLLATE NOCASE)",
 			"capitals":          strings.ToUpper(columns(primary)),
 			"triggers": columns(primary) + ";\nCREATE TRIGGER after AFTER UPDATE ON snowflake_workers BEGIN SELECT 1; END" +
+				";\nCREATE TRIGGER `a``b` AFTER UPDATE ON snowflake_workers BEGIN SELECT 1; END" +
 				";\nCREATE TRIGGER [no row] BEFORE DELETE ON snowflake_workers BEGIN SELECT RAISE(ABORT, 'no'); END",
 			"a table of another name": columns(primary) + ";\nCREATE TABLE snowflake_workers2 (bound INT)",
 		},

@@ -137,7 +137,7 @@ func sqliteShape(ctx context.Context, conn *sql.Conn, t tableName) (found shape,
 // DELETE, which a store does not execute, for example CREATE TRIGGER "log" AFTER UPDATE. The
 // first group matches the name in each form of quotes that SQLite accepts. A trigger without
 // AFTER or BEFORE is a BEFORE trigger.
-var laterTrigger = regexp.MustCompile(`(?is)^CREATE\s+TRIGGER\s+("(?:[^"]|"")*"|` + "`[^`]*`" + `|\[[^]]*\]|'[^']*'|[^\s"'[` + "`" + `]\S*)\s+(AFTER|(BEFORE\s+)?DELETE)\b`)
+var laterTrigger = regexp.MustCompile(`(?is)^CREATE\s+TRIGGER\s+("(?:[^"]|"")*"|` + "`(?:[^`]|``)*`" + `|\[[^]]*\]|'(?:[^']|'')*'|[^\s"'[` + "`" + `]\S*)\s+(AFTER|(BEFORE\s+)?DELETE)\b`)
 
 // readSQLiteTriggers adds a flaw for each trigger that runs before a row is written, because
 // it can suppress the write without an error, by RAISE(IGNORE). An AFTER trigger cannot do

@@ -3,10 +3,10 @@
 package testserver
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 )
@@ -19,14 +19,11 @@ var reserved sync.Map
 // server, and while a test has killed the server. Without the lock, a test of another package
 // could start its own server on the port in that time.
 func reserve(port int) (bool, error) {
-	folder := filepath.Join(os.TempDir(), "gormflake-ports")
-	if err := os.MkdirAll(folder, 0o777); err != nil {
+	folder := filepath.Join(os.TempDir(), fmt.Sprintf("gormflake-ports-%d", os.Getuid())) // another user may not write to it
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return false, fmt.Errorf("testserver: %w", err)
 	}
-	file, err := os.OpenFile(filepath.Join(folder, fmt.Sprint(port)), os.O_CREATE|os.O_RDWR, 0o666)
-	if errors.Is(err, os.ErrPermission) { // the file of another user, whose test may have the port
-		return false, nil
-	}
+	file, err := os.OpenFile(filepath.Join(folder, strconv.Itoa(port)), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return false, fmt.Errorf("testserver: %w", err)
 	}

@@ -17,12 +17,9 @@ import (
 const askInterval = time.Second
 
 // waitUntilAllowed waits while there is a reason to wait before t, such as a request of an
-// operator, or a replica that is behind. It is called before each batch, and does not check
-// again if it has found no reason before a batch of the same step within the last askInterval.
-// It checks before each other step, because a reason may concern only that step. For example,
-// an operator may hold the swap of a table whose copy took less than a second.
+// operator, or a replica that is behind.
 func (r *Run) waitUntilAllowed(ctx context.Context, t task) error {
-	for t != r.allowed || time.Since(r.allowedAt) >= askInterval {
+	for r.hasToAsk(t) {
 		reason, err := r.reasonToWait(ctx, t)
 		if err != nil {
 			return err
@@ -37,6 +34,26 @@ func (r *Run) waitUntilAllowed(ctx context.Context, t task) error {
 		}
 	}
 	return nil
+}
+
+// hasToAsk reports whether waitUntilAllowed has to look for a reason to wait before t. It has to
+// before the first step of a stage, because a reason may concern only this stage. For example,
+// an operator may hold the swap of a table whose copy took less than a second. It has to before
+// the first batch of a step, because only batches wait for replicas. Otherwise it looks once in
+// askInterval, because a batch takes much less.
+//
+// In stage swap, no further step waits. The first steps check the tables, and what they have
+// found has to be true at the swap.
+func (r *Run) hasToAsk(t task) bool {
+	switch {
+	case r.allowed.OnlineStep == nil || t.stage != r.allowed.stage:
+		return true
+	case r.stage(t) == plan.StageSwap && !r.move.Back:
+		return false
+	case t.Kind == plan.Batches && t != r.allowed:
+		return true
+	}
+	return time.Since(r.allowedAt) >= askInterval
 }
 
 // reasonToWait returns the event for which the run has to wait before t, in words that follow

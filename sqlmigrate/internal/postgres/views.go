@@ -44,7 +44,13 @@ func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses 
 		if len(direct) == 0 { // v uses columns only through other views
 			direct = v.columns
 		}
-		found.Add(v.block(direct[len(direct)-1].relation.Display))
+		// A view may also be here for a rule other than the rule of its rows, for example a rule
+		// by which an INSERT reads another view. It then has no columns, and its blocker no table.
+		table := plan.TableName{}
+		if n := len(direct); n > 0 {
+			table = direct[n-1].relation.Display
+		}
+		found.Add(v.block(table))
 	}
 	return views, found
 }
@@ -59,7 +65,6 @@ func definitions(views []*view) []*pgview.View {
 }
 
 // block returns a blocker of the table for each reason why the view cannot be created again.
-// The view uses a column of this table.
 func (v *view) block(table plan.TableName) engine.Findings {
 	var found engine.Findings
 	for _, reason := range v.Blocked {

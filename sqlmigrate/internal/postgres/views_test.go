@@ -93,6 +93,7 @@ func postgresViewBlockers(t *testing.T, server *migratetest.PgServer) {
 		{"a rule", "CREATE VIEW v AS SELECT id FROM users; CREATE RULE r AS ON DELETE TO apart DO ALSO SELECT * FROM v", "users", "view v", "rule r on table public.apart uses it"},
 		{"another's grant", "CREATE VIEW v AS SELECT id FROM users; GRANT SELECT ON v TO regranting WITH GRANT OPTION; SET ROLE regranting; GRANT SELECT ON v TO PUBLIC; RESET ROLE", "users", "view v", "rights on it were granted by regranting"},
 		{"a function of a view on a view", "CREATE VIEW v AS SELECT id FROM users; CREATE VIEW w AS SELECT id FROM v; CREATE FUNCTION f() RETURNS SETOF w LANGUAGE sql AS 'SELECT 1'", "users", "view w", "function public.f() uses it"},
+		{"a function of a view with a rule", "CREATE VIEW v AS SELECT id FROM users; CREATE TABLE other (n bigint); CREATE VIEW x AS SELECT n FROM other; CREATE RULE r AS ON INSERT TO x DO INSTEAD INSERT INTO other SELECT id FROM v; CREATE FUNCTION f() RETURNS SETOF x LANGUAGE sql AS 'SELECT 1'", "", "view x", "function public.f() uses it"},
 		{"of an extension", "CREATE VIEW v AS SELECT id FROM users; ALTER EXTENSION plpgsql ADD VIEW v", "users", "view v", "it belongs to extension plpgsql"},
 		// The option WithRecreateViews does not apply to the rule of a table.
 		{"a rule of a table", "CREATE RULE r AS ON UPDATE TO users WHERE OLD.id > 5 DO INSTEAD NOTHING", "users", "rule r on table users", "it uses column id"},

@@ -175,9 +175,12 @@ func Sets(body string, rules Rules, columns []string) bool {
 	is := func(i int, words ...string) bool {
 		return i < len(tokens) && (i < 0 || slices.Contains(words, strings.ToLower(tokens[i].Text)))
 	}
-	into := false // whether token i is in the list of targets of an INTO
+	// into reports whether token i is in the list of targets of an INTO, such as STRICT n, NEW.id.
+	// The list ends before a token that neither separates two parts of it nor follows INTO, STRICT
+	// or a separator.
+	into := false
 	for i := range tokens {
-		into = is(i, "into") || into && !is(i, "from", ";", "values", "select", "(", "set", "using")
+		into = is(i, "into") || into && (is(i, ".", ",") || is(i-1, "into", "strict", ".", ",", "@"))
 		if !is(i, "new") {
 			continue
 		}

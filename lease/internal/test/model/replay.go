@@ -27,7 +27,10 @@ type grant struct {
 
 // A call is a write of a grant, by the process of the model for the grant and the version of
 // the new record.
-type call struct{ grant, version num }
+type call struct {
+	grant, version num
+	token          int
+}
 
 // NewReplay returns a replay that starts with a store without records.
 func NewReplay() *Replay {

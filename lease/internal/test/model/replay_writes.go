@@ -31,7 +31,7 @@ func (r *Replay) sent(e Event) error {
 	if pr.status != sent || int64(pr.to) != e.New.Bound || int64(pr.base.bound) != e.Old.Bound {
 		return fmt.Errorf("writes %d over %d, unlike %v", e.New.Bound, e.Old.Bound, pr)
 	}
-	r.calls[e.Call] = call{p, pr.version}
+	r.calls[e.Call] = call{p, pr.version, e.token()}
 	return nil
 }
 
@@ -93,7 +93,7 @@ func unknown(e Event) error {
 func (r *Replay) answered(e Event) error {
 	c, ok := r.calls[e.Call]
 	pr := r.model(c.grant)
-	if ok && r.grants[c.grant].token != 0 {
+	if ok && r.grants[c.grant].token == c.token { // the grant has not ended since
 		r.grants[c.grant].unacknowledged = !e.OK
 	}
 	switch {

@@ -111,19 +111,21 @@ func (v *View) see(e, next *Event, ids []Event) error {
 		}
 		v.pendingIDs = ids
 		return nil
-	case e.Kind == Issued, e.Kind == Loaded && !e.OK:
+	case e.Kind == Issued:
 		return nil
 	}
 	if err := v.replayRead(); err != nil { // the read before this call of the store
 		return err
 	}
-	switch e.Kind {
-	case Loaded:
+	switch {
+	case e.Kind == Loaded && !e.OK:
+		return nil
+	case e.Kind == Loaded:
 		v.pendingRead = &viewedRead{e, next}
 		return nil
-	case Sent:
+	case e.Kind == Sent:
 		return v.send(*e)
-	case Answered:
+	case e.Kind == Answered:
 		v.arrive(*e)
 	}
 	return v.event(*e, next)
@@ -192,7 +194,7 @@ func (v *View) send(e Event) error {
 	}
 	pr := v.model(v.writer[e.Process])
 	pr.version = v.version(e.Worker, e.New)
-	v.calls[e.Call] = call{v.writer[e.Process], pr.version}
+	v.calls[e.Call] = call{v.writer[e.Process], pr.version, e.token()}
 	return nil
 }
 

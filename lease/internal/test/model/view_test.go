@@ -39,6 +39,7 @@ func TestView(t *testing.T) {
 	lost := trace(hold, send(2, held(10), held(20), false), seen(taken, 0))
 	extended := map[int]model.Seen{0: held(20)}
 	search := seen(layout, model.LayoutWorker, 0, 1)
+	failed := []model.Event{{Kind: model.Loaded, Keys: []int{0}}} // a read without an answer
 	for _, test := range []struct {
 		name   string
 		events []model.Event
@@ -51,6 +52,7 @@ func TestView(t *testing.T) {
 		{"issues at its bound after the loss", trace(lost, issueCall(10), search), "at no time of the call"},
 		{"issues after it has acted on the loss", trace(lost, search, issueCall(5)), "at no time of the call"},
 		{"issues although an earlier claim of its own reads the worker", trace(hold, seen(taken, 0), issueCall(5), issueCall(6), search, issueCall(7)), ""},
+		{"issues after it has acted on the loss, in an outage", trace(lost, failed, issueCall(5), issueCall(6)), "at no time of the call"},
 		{"counts a bound that it has read", trace(hold, send(2, held(10), held(20), false), seen(extended, 0), issueCall(15)), "at no time of the call"},
 		{"lowers the bound that it has read", trace(hold, send(2, held(10), held(20), false), seen(extended, 0), send(3, held(20), held(15), true)), "does not allow"},
 	} {

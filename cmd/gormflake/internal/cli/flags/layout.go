@@ -91,7 +91,11 @@ func (f *Layout) Args() []string {
 	var args []string
 	for _, name := range layoutFlags {
 		if flag := f.cmd.Flags().Lookup(name); flag.Changed {
-			args = append(args, "--"+name, flag.Value.String())
+			value := flag.Value.String()
+			if strings.Contains(value, " ") { // as in an epoch of 2020-01-01 12:00:00
+				value = "'" + value + "'"
+			}
+			args = append(args, "--"+name, value)
 		}
 	}
 	return args
