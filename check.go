@@ -12,7 +12,7 @@ import (
 // Check validates models at start-up. For every model it verifies that
 //
 //   - the plugin is registered in db. A program with several handles calls Check with each
-//     handle, for the models that it writes through it,
+//     handle, for the models that the program writes through that handle,
 //   - the model has a tag or is listed in [WithModels], and every tag is valid,
 //   - no key column has auto-increment or a default, neither in the model nor in its
 //     table, if the table exists. The table of a model of [WithModels] may have

@@ -27,7 +27,7 @@ import (
 var quiet = gormflake.WithLease(lease.WithLogger(plugintest.DiscardLog))
 
 // TestOpen checks that Open alone leases a worker and registers the plugin, that keys
-// carry the worker, and that Close releases it, after which creates fail.
+// carry the worker, and that Close releases the worker, after which creates fail.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -107,8 +107,8 @@ func WithSnowflake(opts ...snowflake.Option) Option {
 // the plugin was registered.
 //
 // On MySQL, MariaDB and SQLite the auto-increment counter of an existing table moves past
-// each larger key that is inserted, also past the plugin's. Another program that inserts
-// without the plugin would therefore get a key that the generator issues next. Save of a
+// each larger key that is inserted, also past a key of the plugin. Another program that
+// inserts without the plugin would therefore get a key that the generator issues next. Save of a
 // slice or of a nested row, which replaces a row that has the same key, would then overwrite
 // that program's row. For such a table [Open] returns an error that contains the statements
 // that park the counter, which means to move it above all IDs of the next ten years. The

@@ -100,8 +100,8 @@ func (p *Plugin) beforeInsert(db *gorm.DB) {
 	}
 }
 
-// afterInsert handles an upsert that has found existing rows. It sets their keys in the
-// caller's structs, in place of the new keys that beforeCreate has set.
+// afterInsert handles an upsert that has found existing rows. It sets the keys of these rows in
+// the caller's structs, in place of the new keys that beforeCreate has set.
 func (p *Plugin) afterInsert(db *gorm.DB) { fill.AfterInsert(db, p.set) }
 
 // beforeUpdate checks that the foreign keys of related rows can hold the rows' keys, because
@@ -136,9 +136,9 @@ type (
 	}
 )
 
-// checkOpened returns an error if db cannot run a statement, because it is nil or because
-// its gorm.Open failed. gorm.Open returns an incomplete handle together with its error, and
-// a program may have ignored the error.
+// checkOpened returns an error if db cannot run a statement, because db is nil or because
+// the gorm.Open that returned db failed. gorm.Open returns an incomplete handle together with
+// its error, and a program may have ignored the error.
 func checkOpened(db *gorm.DB) error {
 	if db == nil || db.Config == nil || db.Dialector == nil || db.Statement == nil {
 		return errors.New("db is nil or was not opened: want the handle that gorm.Open returned without an error")
@@ -158,7 +158,7 @@ func pluginOf(db *gorm.DB) (*Plugin, error) {
 }
 
 // Skip returns a context under which the plugin fills nothing, neither in the statement
-// nor in the associations it saves:
+// nor in the associations that the statement saves:
 //
 //	db.WithContext(gormflake.Skip(ctx)).Create(&row)
 //

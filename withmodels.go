@@ -126,10 +126,10 @@ func checkCounters(db *gorm.DB, layout snowflake.Layout, cfg *config, keys []*sc
 	return errors.Join(countersError(counters, layout, place), err)
 }
 
-// countersError returns one error for all counters, with their common explanation once. It
-// names the tables, and contains the command and the SQL statements that park the counters.
-// It lists separately the tables whose counter no statement can park. Each statement is on a
-// line of its own at the end.
+// countersError returns one error for all counters, with their common explanation once. The
+// error names the tables, and contains the command and the SQL statements that park the
+// counters. The error lists separately the tables whose counter no statement can park. Each
+// statement is on a line of its own at the end.
 func countersError(counters []check.Counter, layout snowflake.Layout, place parking.Place) error {
 	var tables, parkable, unparkable, statements []string
 	for _, c := range counters {

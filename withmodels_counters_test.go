@@ -186,8 +186,8 @@ func TestOpenRefusesCounters(t *testing.T) {
 }
 
 // TestParkCommandOfALayout checks that the command in an error of Open has the flags of a
-// layout that is not among the named layouts of the command. With the default of the command,
-// it would park the counter above the IDs of another layout.
+// layout that is not among the named layouts of the command. Without these flags, the command
+// would take its default layout, and park the counter above the IDs of that layout.
 func TestParkCommandOfALayout(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)

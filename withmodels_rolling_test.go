@@ -18,7 +18,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// account contains the rows by their keys, as the programs that inserted them see them.
+// account contains the rows that programs have inserted, by the keys that the programs
+// received for them. TestRollingDeploy compares it with the tables.
 type account struct {
 	mu         sync.Mutex
 	posts      map[uint]string

@@ -69,8 +69,9 @@ func peersOf(windows []window) (names []string) {
 	return names
 }
 
-// lowQuartile of the windows is the cost without interruptions, because interruptions hit
-// fewer than three windows of four, even on a busy machine.
+// lowQuartile is the quantile of the windows' times that is the cost without interruptions.
+// It is a quarter, because interruptions hit fewer than three windows of four, even on a busy
+// machine.
 const lowQuartile = 0.25
 
 // interleave compares the windows by a quantile of n rounds.
@@ -129,7 +130,8 @@ func atMillisecond() {
 	}
 }
 
-// openPeers creates the contenders once, because a process may use a worker only once.
+// openPeers creates the contenders at the first call, and returns the same contenders later,
+// because a process may have only one generator of a fixed worker at a time.
 var openPeers = sync.OnceValues(peers.Open)
 
 // contenders returns all generators, and more.

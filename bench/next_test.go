@@ -206,8 +206,8 @@ func BenchmarkFill(b *testing.B) {
 	})
 }
 
-// BenchmarkLag measures a burst of 40,000 IDs, which is the number of ten milliseconds at
-// 12 bits. Before the burst is a pause, after which a generator with WithLag may issue the
+// BenchmarkLag measures a burst of 40,000 IDs, about as many as ten milliseconds have at 12
+// bits. Before the burst is a pause, after which a generator with WithLag may issue the
 // unused IDs of the last ten milliseconds.
 func BenchmarkLag(b *testing.B) {
 	ids := make([]types.ID, 40_000)

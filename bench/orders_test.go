@@ -132,7 +132,8 @@ func linesOf(orders []order) []line {
 	return lines
 }
 
-// insertOneByOne creates the orders in memory, and returns a function that inserts them.
+// insertOneByOne creates the orders in memory, and returns a function that inserts each order
+// and its lines by a Create of its own. The database assigns the keys.
 func insertOneByOne(db *gorm.DB) func() error {
 	orders := newAutoOrders()
 	return func() error {

@@ -46,8 +46,9 @@ func (s sluggishStore) CompareAndSwap(ctx context.Context, worker int, old, next
 	}
 }
 
-// A program that tries to start again and again, and each time gives up before the store
-// answers, holds no worker.
+// A program starts 64 times, and each time gives up before the store answers its write, which
+// lands later. Afterwards no worker may be held. If each start held the worker of its write,
+// the 64 workers would all be in use.
 func TestStartsThatGiveUpHoldNoWorker(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,8 +82,9 @@ func TestStartsThatGiveUpHoldNoWorker(t *testing.T) {
 	})
 }
 
-// A start that gives up releases only what its own write has leased. It leaves a record
-// that another process has written in the meantime.
+// Acquire gives up while its write is on the way, and another process writes the record. The
+// lease must not release the worker of the other process, neither before nor after its own
+// late write arrives.
 func TestGivingUpLeavesOtherHolders(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,8 +107,9 @@ func TestGivingUpLeavesOtherHolders(t *testing.T) {
 	})
 }
 
-// If the context ends too soon for an answer, Acquire does not begin the write, because
-// the process would exit without releasing the worker.
+// A read takes 300 ms, and then 200 ms are left until the context ends. Acquire must not begin
+// the write, because the process would exit without an answer, and so without releasing the
+// worker.
 func TestNothingIsWrittenTooLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -160,8 +163,8 @@ func (s flawedStore) CompareAndSwap(ctx context.Context, worker int, old, next l
 	return s.Memory.CompareAndSwap(ctx, worker, old, next)
 }
 
-// If the store refuses to replace the record that it shows, the error contains the reason
-// that its Check returns.
+// The store refuses to replace a record although it shows the record that the write expects.
+// The error must then contain the reason that Check returns, here a rule of the database.
 func TestRefusedExtensionIsExplained(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -88,8 +88,8 @@ func TestAcquireAtTheVeryBound(t *testing.T) {
 	}
 }
 
-// A store call has at least half a second for its answer, even if the window is
-// shorter.
+// A call of the store has at least half a second for its answer, even if the window is
+// shorter. Here the window is 10 ms, each call takes 400 ms, and Acquire must succeed.
 func TestAcquireFromASlowStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -140,8 +140,9 @@ func TestNoFreeWorker(t *testing.T) {
 	}
 }
 
-// A process whose clock was centuries ahead has released the worker. The wait for it is
-// longer than a time.Duration.
+// A process whose clock was centuries ahead has released the worker, with a bound 400 years
+// ahead. That is longer than a time.Duration, so Wait must be the longest Duration. An
+// overflow would make Wait negative, and Acquire would try again without an end.
 func TestNoFreeWorkerForAges(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -155,7 +156,8 @@ func TestNoFreeWorkerForAges(t *testing.T) {
 	}
 }
 
-// The error stays short with a thousand holders.
+// If a thousand workers are held, the error names four holders and counts the rest, so that
+// the text stays short.
 func TestNoFreeWorkerNamesAFew(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -169,7 +171,7 @@ func TestNoFreeWorkerNamesAFew(t *testing.T) {
 }
 
 // A restarted process finds its worker released with a bound 300 ms ahead of the clock.
-// Acquire waits for that instead of failing.
+// Acquire must wait until this bound has passed instead of failing.
 func TestAcquireWaitsForOneReleasedAMomentAgo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -184,8 +186,9 @@ func TestAcquireWaitsForOneReleasedAMomentAgo(t *testing.T) {
 	})
 }
 
-// Acquire fails if the store's workers belong to another layout, because a bound would mean
-// another tick.
+// Acquire fails if the store's workers belong to another layout, because the same bound would
+// mean another tick there. It accepts the same layout in another form, for example with the
+// epoch in another time zone.
 func TestLayoutIsCompared(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -220,8 +223,8 @@ func TestLayoutIsCompared(t *testing.T) {
 	}
 }
 
-// If another process writes a layout at the same time, Acquire compares with that
-// layout.
+// Another process writes its layout just before Acquire writes its own. Acquire must compare
+// its layout with the layout of the other process, and fail.
 func TestLayoutIsWrittenOnce(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -289,9 +292,10 @@ func TestOptionErrors(t *testing.T) {
 	}
 }
 
-// The answer to the claim's write is lost, or the request. The claim writes again and
-// gets the worker. The owner still names the bound that another holder has written, not
-// the bound of the claim's own first write.
+// The request of the claim's write is lost, or the answer. The claim writes again and gets the
+// worker. The owner in the record must then contain the bound that another holder has written.
+// A mistake would be the bound of the claim's own first write, which the second write
+// replaces.
 func TestAcquireUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -329,8 +333,9 @@ func TestAcquireUnknownOutcome(t *testing.T) {
 	}
 }
 
-// The first process writes the layout. If the answer is lost, it finds its layout in the
-// store and continues. If the request is lost, Acquire fails.
+// The first process writes the layout. If the answer to this write is lost, the process finds
+// its layout in the store and continues. If the request is lost, the store has no layout, and
+// Acquire fails.
 func TestLayoutUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -364,8 +369,9 @@ func TestAcquireGivesUp(t *testing.T) {
 	}
 }
 
-// If a store refuses every write, Acquire pauses between its attempts. Otherwise it would
-// make many thousands in the ten seconds of its context.
+// If a store refuses every write, Acquire pauses between its attempts, until its context ends
+// after ten seconds. Without the pauses it would read the records many thousand times, instead
+// of fewer than 1,000 times.
 func TestAcquireStandsBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -386,7 +392,8 @@ func TestAcquireStandsBack(t *testing.T) {
 	})
 }
 
-// Under WithSettle Acquire waits for that time, and then extends its window once.
+// Acquire waits for the time of WithSettle, here three seconds, and then extends its window
+// once.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -420,8 +427,8 @@ func TestSettler(t *testing.T) {
 	})
 }
 
-// forgetfulStore is a reliable store that says, by the error of [lease.Settler], that it may
-// forget writes. Acquire then refuses a lease that does not settle for a window.
+// forgetfulStore is a reliable store that returns an error of [lease.Settler], as if it might
+// forget writes. Acquire must then refuse a lease that does not settle for a window.
 type forgetfulStore struct{ lease.Store }
 
 func (forgetfulStore) Unsettled() error { return errors.New("never tried") }

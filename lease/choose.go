@@ -10,9 +10,10 @@ import (
 )
 
 // A candidate is a worker that the lease may acquire, with its record. From the tick at start
-// on, in Unix milliseconds, no process can have issued an ID under the worker. start is the
-// bound in the record, or a higher bound that the store acknowledged to this lease and has
-// forgotten.
+// on, in Unix milliseconds, no other process can have issued an ID under the worker. The start
+// is the bound in the record, with two exceptions. If the store has forgotten a higher bound
+// that it acknowledged to this lease, the start is that bound. If an earlier write of the same
+// claim has written the record, the start is the bound that this write has replaced.
 type candidate struct {
 	key    int
 	record Record
@@ -63,8 +64,8 @@ func (s span) has(key int) bool {
 		worker >= s.config.first && worker <= s.config.last
 }
 
-// sampleSize is how many workers a claim first reads if there are more. If half of all
-// workers are in use, the chance that all 32 of a random sample are in use is one in four
+// sampleSize is how many workers a claim first reads if the span has more workers. If half of
+// all workers are in use, the chance that all 32 of a random sample are in use is one in four
 // billion.
 const sampleSize = 32
 
@@ -134,15 +135,17 @@ func (ch *chooser) usedWorkers(records map[int]Record) []candidate {
 	return used
 }
 
-// choose picks a worker whose bound has passed, from the records of all workers. It
-// prefers a worker that was never used, and then the worker with the lowest bound. If
-// collided is true, another process has written first when this claim tried to write. choose
-// then picks at random among the free workers, because processes that choose the same worker
-// would collide again.
+// choose picks a worker whose bound has passed, from the records of all workers. now is in
+// Unix milliseconds. choose prefers a worker that was never used, and then the worker with the
+// lowest bound.
+//
+// If collided is true, an earlier write of this claim was refused because another process
+// wrote first. choose then picks at random among the workers whose bounds have passed, because
+// processes that all choose the lowest bound would collide again.
 //
 // If no bound has passed, choose tries takeOver, and then fails with a [NoFreeWorkerError].
-// now is in Unix milliseconds. starting is true for the first worker of a process, and false
-// for a replacement of a lost worker.
+// starting is true for the first worker of a process, and false for a replacement of a lost
+// worker.
 func (ch *chooser) choose(records map[int]Record, now int64, collided, starting bool) (candidate, error) {
 	s := ch.span()
 	used := ch.usedWorkers(records)
@@ -181,18 +184,22 @@ func (ch *chooser) chooseFromSample(keys []int, records map[int]Record, now int6
 }
 
 // takeOver picks a worker although its bound has not passed. The new holder then issues from
-// that bound on, ahead of the clock. WithMaxAhead allows this for bounds up to maxAhead ahead
-// of the clock; by default that is zero. takeOver prefers a worker that was released.
+// that bound on, ahead of the clock. starting is true for the first worker of a process, and
+// false for a replacement of a lost worker.
 //
-// A process that starts may also take a worker from a live holder. A lease that replaces
-// a lost worker takes a held worker only if the holder seems dead, because more processes
-// than workers would otherwise take workers from each other all the time.
+// A lease that replaces a lost worker first tries to take back a worker that it has lost
+// earlier. This worker must have no holder, and its bound must not have risen above the last
+// bound that the store acknowledged to this lease. The lease itself then wrote the highest
+// bound, so it takes the worker however far ahead of the clock the bound is.
 //
-// A lease that replaces a lost worker may also take back a worker that it lost, however far
-// ahead the bound is, if the worker has no holder and its bound has not risen above the last
-// bound of this lease. The bound is then the lease's own, and not that of another process.
+// Otherwise takeOver picks among the workers whose bounds are at most maxAhead ahead of the
+// clock (see WithMaxAhead; the default is zero, so that there are none). It prefers a worker
+// without a holder. If all have holders, a process that starts may take a worker even from a
+// live holder. A lease that replaces a lost worker takes a worker only from a holder that
+// seems dead. Otherwise, if there were more processes than workers, the processes would take
+// workers from each other all the time.
 func (ch *chooser) takeOver(used []candidate, now int64, starting bool) (candidate, bool) {
-	mayTake := func(candidate) bool { return true } // a process that starts may take any worker
+	mayTake := func(candidate) bool { return true } // a process that starts may take a worker from any holder
 	if !starting {
 		lostEarlier := filter(used, func(c candidate) bool {
 			bound, lost := ch.lostBounds[c.key]

@@ -14,12 +14,12 @@ const (
 	// worker to pass. If the bound is further ahead, the claim fails instead.
 	shortWait = time.Second
 
-	// maxUnanswered is the number of writes without an answer with which a claim fails.
-	// waitSettled repeats a failed extension as often.
+	// maxUnanswered is how many writes of a claim may end without an answer. The claim fails
+	// at the last of them. waitSettled repeats a failed extension as often.
 	maxUnanswered = 3
 
-	// maxCollisions is the number of collisions after which the pause grows no further; see
-	// backOff.
+	// maxCollisions is the number of collisions after which the limit of the pause grows no
+	// further; see backOff.
 	maxCollisions = 100
 )
 
@@ -62,9 +62,9 @@ func (c claim) search(ctx context.Context) (*heldWorker, error) {
 	}
 }
 
-// attempt waits for its turn, if the store is a [Queue], and tries once to write a record.
-// It returns neither a worker nor an error if the caller is to try again. It has then
-// already paused.
+// attempt waits for the claim's turn, if the store is a [Queue], and tries once to write a
+// record. If it returns neither a worker nor an error, the caller is to try again at once. If
+// a pause before the next attempt was due, attempt has already waited for it.
 func (c *claim) attempt(ctx context.Context) (*heldWorker, error) {
 	leave, err := c.records.enter(ctx)
 	if err != nil {
@@ -177,7 +177,7 @@ func (c *claim) readRecords(ctx context.Context, conn records) (v view, err erro
 		v.sample = keys
 	}
 	keys = slices.Concat(keys, slices.Collect(maps.Keys(c.starts)), []int{layoutKey})
-	slices.Sort(keys)
+	slices.Sort(keys) // for Compact, because Getter allows no key twice
 	v.records, v.time, err = conn.load(ctx, slices.Compact(keys)...)
 	return v, err
 }
@@ -275,11 +275,14 @@ func (c *claim) confirm(ctx context.Context, conn records, w *heldWorker) (*held
 }
 
 // releaseAllUnanswered releases the workers that this claim, which has failed, may have leased
-// by writes without an answer. Otherwise each of them would stay leased for a window, and a
-// program that starts again and again would soon hold all workers. A write may land later, so
-// releaseAllUnanswered reads the records several times, after pauses that double. It ends
-// when all these workers are released, or after a window (or patience, if that is longer). It
-// writes only over records with this claim's token, under which no ID was issued.
+// by writes without an answer. Otherwise each of these workers would stay leased for a window,
+// and a program that starts again and again would soon hold all workers.
+//
+// A write may land after a while, so releaseAllUnanswered reads the records several times,
+// after pauses that double. It ends when it has released all these workers, or after a window
+// (or after patience, if that is longer). It uses a context of its own, because the context of
+// Acquire may have ended. It writes only over records with this claim's token, under which no
+// ID was issued.
 func (c *claim) releaseAllUnanswered() {
 	ctx, cancel := context.WithTimeout(context.Background(), max(c.window, c.patience))
 	defer cancel()
@@ -292,7 +295,8 @@ func (c *claim) releaseAllUnanswered() {
 // releaseUnanswered reads the record of a worker, and releases the worker if the record has
 // this claim's token. The bound of the released record is the first tick that the claim could
 // have issued. releaseUnanswered reports whether it has released the worker. It returns false
-// if the record is not held by this claim, because the claim's write may still land.
+// if the store returns an error. It also returns false if the record does not have this
+// claim's token, because the claim's write may still land.
 func (c *claim) releaseUnanswered(ctx context.Context, key int) (released bool) {
 	conn, disconnect, err := c.records.connect(ctx, c.patience)
 	if err != nil {

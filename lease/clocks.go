@@ -18,8 +18,8 @@ func (c *config) now() int64 {
 
 // bound returns the end of a window that starts at from, both in Unix milliseconds. It rounds
 // the window up to a millisecond, and the end up to a whole tick, because the generator could
-// not use a part of a tick. Ticks count from the Unix epoch here, because the epoch of a
-// layout is a whole number of ticks after it.
+// not use a part of a tick. bound counts ticks from the Unix epoch, because the epoch of a
+// layout is a whole number of ticks after the Unix epoch.
 func (c *config) bound(from int64) int64 {
 	return ceil(from+(c.window+time.Millisecond-1).Milliseconds(), c.layout.Tick.Milliseconds())
 }
@@ -113,7 +113,7 @@ func (c *clocks) tooFarAhead(now int64, storeTime time.Time) bool {
 // when they no longer are.
 func (c *clocks) watchLead(w *heldWorker) {
 	lead := milliseconds(w.lastTick() - c.now())
-	if far := lead > maxLead; far != c.farAhead { // has changed since the last log message
+	if far := lead > maxLead; far != c.farAhead { // the state has changed since the last log message
 		c.farAhead = far
 		message := "lease: IDs are more than a minute ahead of the clock"
 		if !far {

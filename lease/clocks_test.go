@@ -11,8 +11,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Acquire fails if this process's clock is further ahead of the store's clock than
-// WithMaxSkew allows, because its bound could not be lowered again. WithMaxAhead does not
+// Acquire fails if this process's clock is further ahead of the store's clock than WithMaxSkew
+// allows, because no later write could lower the bound of such a lease. WithMaxAhead does not
 // raise this limit. A clock that is behind is accepted.
 func TestAcquireComparesTheClocks(t *testing.T) {
 	t.Parallel()
@@ -60,8 +60,9 @@ func TestAcquireComparesTheClocks(t *testing.T) {
 	}
 }
 
-// After our clock has jumped, the lease refuses to extend its window until the clock is
-// right.
+// This process's clock jumps 20 days ahead, which the generator believes, but which is more
+// than WithMaxSkew. The lease must not extend its window by this clock. It must extend the
+// window again when the clock is right.
 func TestExtensionRefusesOurJump(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -85,8 +86,8 @@ func TestExtensionRefusesOurJump(t *testing.T) {
 	})
 }
 
-// Our clock jumps before there is a generator. The first grant must not start at the
-// wrong time.
+// This process's clock jumps 20 days ahead before there is a generator. New must fail. A grant
+// that starts at the wrong time would keep its generator 20 days ahead.
 func TestFirstGrantRefusesOurJump(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -161,7 +162,9 @@ func TestLeadIsLogged(t *testing.T) {
 	})
 }
 
-// pass issues IDs for d, in steps that are small enough for a scripted clock.
+// pass issues IDs for d, in steps of 10 ms. The generator takes a step of up to 20 ticks of
+// its clock, here 20 ms, as time that has passed, and a larger step as a jump of the clock
+// (see [snowflake.WithClock]).
 func pass(t *testing.T, gen *snowflake.Generator, d time.Duration) {
 	t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -169,9 +172,10 @@ func pass(t *testing.T, gen *snowflake.Generator, d time.Duration) {
 	}
 }
 
-// Our clock jumps while the store's clock is behind. The lease compares our clock with the time
-// that the store's clock would show if it had run on since the two clocks last agreed. So a
-// bound is at most WithMaxSkew and a window ahead of the right time.
+// The store's clock falls behind, and then this process's clock jumps ahead. The lease must
+// still notice the jump. It compares this process's clock with the store's time when the two
+// clocks last agreed, plus the time that has elapsed since. So a bound is at most WithMaxSkew
+// and a window ahead of the right time.
 func TestExtensionRefusesOurJumpUnderAWrongStore(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
-// extendAsClone extends the window like a copy of the process, with the same token. It
-// returns the bound that the copy then has.
+// extendAsClone extends the window like a copy of the process, which has the same token. It
+// returns the bound that it has written for the copy.
 func extendAsClone(store *leasetest.Memory, worker int) int64 {
 	r := store.Records()[worker]
 	r.Bound += 20_001 // not the bound of the process itself, which extends by 20,000 ms
@@ -31,9 +31,9 @@ func countWrite(owner string) string {
 	return strings.Join(parts, "/")
 }
 
-// A virtual machine was cloned, so that two copies of a process hold a worker with the
-// same token. The copy that extends second finds the write of the other copy. It loses
-// the worker and stops at once.
+// A virtual machine was cloned, so that two copies of a process hold a worker with the same
+// token. The copy that extends second finds the write of the other copy. The second copy must
+// give up the worker at once, and leave the record.
 func TestClone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -38,8 +38,9 @@ func (p *pool) use(d time.Duration) {
 	<-p.conn
 }
 
-// The renewal waits for the connection as long as the window lasts, instead of a few
-// seconds at a time. The bound is computed when it has the connection.
+// A transaction uses the only connection for 40 seconds. The renewal must wait for the
+// connection all this time, instead of giving up after five seconds. It must compute the bound
+// only when it has the connection, because an earlier bound would end too early.
 func TestRenewalWaitsForAConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -60,9 +61,10 @@ func TestRenewalWaitsForAConnection(t *testing.T) {
 	})
 }
 
-// The application's transaction holds the only connection and then needs an ID, so that
-// the lease would wait for its own caller. The call fails after five seconds, and the
-// next call at once. The renewal goes on once the connection is free.
+// A transaction of the application holds the only connection, and then needs an ID. The window
+// has ended, so the lease waits for the connection that its own caller holds. The call must
+// fail after five seconds, and the next call at once. The renewal continues once the
+// connection is free.
 func TestCallerGivesUpAndTheRenewalContinues(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

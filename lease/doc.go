@@ -78,6 +78,6 @@
 //	heldWorker the writes of a worker: acknowledged, sent and read (worker.go)
 //
 // For each ID, [snowflake.Generator] compares the tick with the limit of its grant and
-// issues if it is below. At the limit it calls Lease.Extend, which waits for
-// Lease.renew. That has the keeper extend the window, or claims another worker.
+// issues if the tick is below the limit. At the limit it calls Lease.Extend, which waits for
+// Lease.renew. Lease.renew makes the keeper extend the window, or claims another worker.
 package lease

@@ -20,8 +20,9 @@ func loseReplies(c leasetest.Call) leasetest.Fault {
 	return leasetest.None
 }
 
-// A write that the store shows but has not acknowledged does not move the end of the
-// window, however often it is read, because a crash can undo it.
+// The store shows an extension without having acknowledged it. However often the lease reads
+// this record, the end of the window must stay where it was acknowledged, because a crash of
+// the store can undo the extension.
 func TestExtensionThatIsOnlyVisible(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,9 +57,10 @@ func TestExtensionThatIsOnlyVisible(t *testing.T) {
 	})
 }
 
-// The lease repeats an extension that the store does not acknowledge, again and again. The
-// retries alone must not raise the visible bound. While the clock stands still, so does the
-// bound.
+// The store does not acknowledge an extension, and the lease repeats it again and again for
+// ten minutes, while the clock stands still. The bound in the store must not rise. If each
+// attempt added a window to the bound that it reads, the worker would be blocked for longer
+// and longer.
 func TestRetriesDoNotRaiseTheBound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,9 +16,10 @@ var (
 	// worker. A caller sees the error only until the lease has a worker again.
 	ErrLost = errors.New("lease: worker lost")
 
-	// ErrNoFreeWorker means that every worker that may be leased is held. It is
-	// transient: it ends when a holder releases its worker, or when the bound of a
-	// holder that has died passes. [NoFreeWorkerError] has the details.
+	// ErrNoFreeWorker means that the bound of every worker that may be leased is still ahead
+	// of the clock, usually because processes hold the workers. The error is transient: a
+	// worker becomes free when its holder releases it, or when the bound of a holder that has
+	// died passes. [NoFreeWorkerError] has the details.
 	ErrNoFreeWorker = errors.New("lease: no free worker")
 )
 

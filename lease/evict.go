@@ -213,15 +213,17 @@ func (in *Inspection) replaceRecord(ctx context.Context, h Holder, key int, upda
 // row are rare.
 const maxTries = 5
 
-// errUnacked is the error if writeAcknowledged reads back the record that it has written, and
-// cannot write another, because update would change nothing.
+// errUnacked is the error if writeAcknowledged reads back the record that it has written
+// without an acknowledgement, and update would not change this record. A write that changes
+// nothing would prove nothing.
 var errUnacked = errors.New("the store shows the new record and has not acknowledged it: inspect again")
 
 // writeAcknowledged replaces the record r of the worker with this key by update(r), and
 // returns nil once the store has acknowledged the write. First, r is the record of the
 // inspection. After a write without an acknowledgement, writeAcknowledged reads the record and
-// replaces what it has read. It does this even if it reads back its own new record, because the
-// store may lose that record in a crash until it has acknowledged a write.
+// replaces the record that it has read, up to maxTries times in total. It also replaces its own
+// new record, because until the store has acknowledged a later write, it may lose that record
+// in a crash.
 //
 // If force is false, a record that another process has written since the inspection is an
 // error. If force is true, writeAcknowledged replaces such a record too.

@@ -75,8 +75,9 @@ func TestForgedHolder(t *testing.T) {
 	}
 }
 
-// Evict fails if the record has changed since the inspection. A holder that has renewed its
-// lease is alive, and another holder is not the one that was meant.
+// Evict fails if the record has changed since the inspection. If the holder has renewed its
+// lease, it is alive. If another process has taken the worker, its holder is not the holder
+// that the caller wants to evict.
 func TestEvictChanged(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -102,9 +103,10 @@ func TestEvictChanged(t *testing.T) {
 	}
 }
 
-// Evict, Lower and Raise repeat a write that was not answered. They do not trust a record
-// that they read afterwards, even if it is the record that they have written, because it
-// may vanish in a crash. So they write it again, with another count.
+// Evict, Lower and Raise repeat a write that was not answered. If they then read the record
+// that they have just written, they must not take this for success, because a store may lose
+// an unacknowledged record in a crash. They write again, with another count, so that the new
+// record differs.
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("lost for good") // stands for any error of the store
@@ -168,7 +170,7 @@ func TestEvictForeignUnanswered(t *testing.T) {
 }
 
 // Raise raises the bounds that are too low, also of workers without a record, and releases
-// their workers. It leaves a bound that is high enough.
+// their workers. Raise does not change a record whose bound is high enough.
 func TestRaise(t *testing.T) {
 	t.Parallel()
 	store, held := storeWithHolder(t)
@@ -201,8 +203,9 @@ func TestRaise(t *testing.T) {
 	}
 }
 
-// If every bound is high enough already, Raise still writes one record. The bounds were
-// only read, and are known to be durable once a later write is acknowledged.
+// All bounds are high enough already, but Raise has only read them, and an unacknowledged
+// bound may vanish in a crash. So Raise must still write one record. Once the store has
+// acknowledged this write, all writes before it are durable.
 func TestRaiseNothing(t *testing.T) {
 	t.Parallel()
 	store, held := storeWithHolder(t)
@@ -314,8 +317,8 @@ func TestLower(t *testing.T) {
 	}
 }
 
-// Raise has read a bound that is high enough, but was never acknowledged. The store crashes
-// during the next write, and the bound vanishes. Raise must find that and raise it.
+// Raise has read a bound that is high enough but was never acknowledged. The store crashes
+// during the next write, and loses this bound. Raise must find the lower bound and raise it.
 func TestRaiseAfterACrash(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()

@@ -35,7 +35,8 @@ func TestSteadyCost(t *testing.T) {
 	})
 }
 
-// An idle process keeps its window, so that the next ID needs no call.
+// The lease extends the window of an idle process for ten minutes. TryNext, which never calls
+// the store, must then find a window.
 func TestTryNextFindsAWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -149,7 +150,8 @@ func TestRecoveryBetweenRounds(t *testing.T) {
 
 // The store keeps an extension, but its reply is lost, and the store is then down for ten
 // minutes. When the lease reads the record again, it finds the bound of that extension, which
-// has passed too. It must then extend the window once more at once.
+// has passed too. The lease must then extend the window again at once, instead of after a third
+// of a window.
 func TestRecoveryAfterALostReply(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -182,9 +184,9 @@ func untilError(t *testing.T, gen *snowflake.Generator) error {
 	}
 }
 
-// The store hangs instead of failing. The background loop's call has ended by its timeout
-// when the window ends, so that the generator's call fails at once. It works again after
-// the store answers.
+// The store hangs instead of failing. When the window ends, the call of the background loop
+// has already ended by its timeout, and an outage is known. So the next call of the generator
+// must fail at once. The generator works again after the store answers.
 func TestHangingStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -224,8 +226,8 @@ func TestReleaseUnknownOutcome(t *testing.T) {
 	}
 }
 
-// If the store is down, Close returns its error, and the time at which the worker becomes
-// free.
+// If the store is down, Close returns the error of the store, and the time at which the lease
+// of the worker expires.
 func TestReleaseFails(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -241,8 +243,9 @@ func TestReleaseFails(t *testing.T) {
 	}
 }
 
-// The clock jumps 31 days ahead, more than a generator believes. The lease does not write
-// such a bound, because it could not be lowered again. It follows jumps of 29 days.
+// The clock jumps 31 days ahead, more than a generator believes. The lease must not write a
+// bound by this clock, because no extension could lower the bound again. The lease follows
+// jumps of 29 days, because the generator believes them.
 func TestAbsurdClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -268,8 +271,9 @@ func TestAbsurdClock(t *testing.T) {
 	})
 }
 
-// A process starts 60 days behind, and its clock is corrected. It issues again once the
-// clocks have agreed for a while, or at once with a higher limit.
+// A process starts with its clock 60 days behind, and then the clock is corrected, which is a
+// jump of 60 days. The generator issues again after it has seen the new time for a minute or
+// two, or at once if WithMaxJump allows 90 days.
 func TestClockThatWasBehindIsCorrected(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string][]snowflake.Option{"default": nil, "higher limit": {snowflake.WithMaxJump(90 * 24 * time.Hour)}} {
@@ -299,9 +303,10 @@ func TestClockThatWasBehindIsCorrected(t *testing.T) {
 	}
 }
 
-// As long as no ID is issued, no generator checks the clock for jumps. The lease then counts
-// on from the time of Acquire, so that a wrong wall clock does not raise its bound, even if
-// the worker is lost.
+// As long as no ID is issued, no generator checks the clock for jumps. The lease then adds the
+// time that has elapsed on the monotonic clock to the time of Acquire. So a wall clock that
+// jumps by centuries must not raise the bound, even if the worker is lost and the lease claims
+// again.
 func TestAbsurdClockWithoutGenerator(t *testing.T) {
 	t.Parallel()
 	for _, years := range []int{1, 400, 900, -400} {
@@ -356,8 +361,8 @@ func TestClockSetBack(t *testing.T) {
 	})
 }
 
-// A refusingStore refuses to replace a record, although the record equals old. A store must
-// not do that.
+// A refusingStore breaks the contract of a Store. It refuses to replace a record that has an
+// owner, even if the record equals old.
 type refusingStore struct{ *leasetest.Memory }
 
 // CompareAndSwap writes a record that was absent, and refuses every other write.

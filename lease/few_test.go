@@ -53,8 +53,8 @@ func acquireWide(t *testing.T, store lease.Store, opts ...lease.Option) (*lease.
 	return l, err
 }
 
-// If no worker of a thousand was used, a claim reads a few and the layout, and after
-// its write the layout once more.
+// One of 1024 workers is in use. A claim must not read all records. It reads a sample of the
+// workers together with the layout, and after its write it reads the layout once more.
 func TestClaimReadsAFewWorkers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -104,9 +104,9 @@ func TestClaimReadsAllWorkers(t *testing.T) {
 	})
 }
 
-// The answer to a claim's write is lost. The claim then reads a new sample of the workers,
-// and must still find the record that it has written. Otherwise it would lease a second
-// worker.
+// The answer to a claim's write is lost. The claim then reads a new sample of the workers, in
+// which its worker is probably missing. It must read the record of this worker too, and find
+// its own write. Otherwise it would lease a second worker.
 func TestClaimOfAFewFindsItsOwnWrite(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -175,8 +175,9 @@ func (s turnsStore) Enter(ctx context.Context) (func(), error) {
 	}
 }
 
-// Claims wait for their turns until their contexts end, longer than a call may take.
-// Held leases are extended during this time.
+// Three claims wait for their turn for ten minutes, much longer than a call of the store may
+// take. They must not fail, because only their contexts limit this wait. A lease that is held
+// at this time must be extended without waiting for a turn.
 func TestClaimsTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

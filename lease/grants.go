@@ -25,12 +25,13 @@ func (l *Lease) Extend(ctx context.Context, held *snowflake.Grant, need time.Tim
 }
 
 // grantBeyond returns a grant that reaches beyond need, in Unix milliseconds. held is the grant
-// under which the generator issues, or nil. grantBeyond returns held if it reaches far enough.
-// Otherwise it starts an extension of the window and waits for it.
+// under which the generator issues, or nil. grantBeyond returns held if the window of held
+// reaches far enough, or a grant of the replacement if the lease has one. Otherwise it starts
+// a renewal, which extends the window or replaces a lost worker, and waits for the renewal.
 //
-// It waits at most for the timeout of one store call, because the extension may be waiting for
-// a connection that the caller itself holds, for example in a transaction. The extension
-// continues after that.
+// It waits at most for the timeout of one store call, because the renewal may be waiting for
+// a connection that the caller itself holds, for example in a transaction. The renewal
+// continues when grantBeyond has stopped waiting.
 func (l *Lease) grantBeyond(ctx context.Context, held *snowflake.Grant, need int64) (*snowflake.Grant, error) {
 	// readyGrant returns neither a grant nor an error if the store has to be called first.
 	if grant, err := l.holdings.readyGrant(held, need); grant != nil || err != nil {
@@ -80,9 +81,9 @@ func (l *Lease) stopWaiting(ctx context.Context, held *snowflake.Grant, why erro
 }
 
 // Retire releases the worker of a grant under which the generator will not issue again, so
-// that another process can acquire the worker at once. last is the last tick that was issued.
-// If the worker is lost, Retire does not release it, because another process has it. The lease
-// ends with the last grant in use.
+// that another process can acquire the worker at once. last is the start of the last tick in
+// which the generator may have issued an ID. If the worker is lost, Retire does not release
+// it, because another process may have it. The lease ends with the last grant in use.
 func (l *Lease) Retire(ctx context.Context, held *snowflake.Grant, last time.Time) error {
 	w := l.holdings.removeGrant(held, last.Add(l.layout.Tick).UnixMilli())
 	if w == nil { // needs no release
@@ -91,9 +92,9 @@ func (l *Lease) Retire(ctx context.Context, held *snowflake.Grant, last time.Tim
 	return l.releaseWorkers(ctx, w)
 }
 
-// Release releases the worker and ends the lease if no generator was made for it. A
-// second call has no effect. If there is a generator, Release returns an error, because closing
-// the generator releases the worker.
+// Release releases the worker and ends the lease if the lease serves no generator. A second
+// call has no effect. If the lease serves a generator, Release returns an error, because
+// closing the generator releases the worker.
 func (l *Lease) Release(ctx context.Context) error {
 	if !l.holdings.endIfUnused() {
 		return fmt.Errorf("lease: %v serves a generator: close that, which releases the worker", l.holdings.current())

@@ -96,7 +96,8 @@ func (s *skew) set(d time.Duration) { s.offset.Store(int64(d)) }
 
 func (s *skew) now() time.Time { return time.Now().Add(time.Duration(s.offset.Load())) }
 
-// A journal collects log messages.
+// A journal collects the log messages of a lease, so that a test can count them. It is not the
+// journal of a move.
 type journal struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

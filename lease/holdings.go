@@ -100,9 +100,9 @@ func (h *holdings) readyGrant(inUse *snowflake.Grant, need int64) (*snowflake.Gr
 	return nil, nil
 }
 
-// grantOf returns a grant of the worker w. That is inUse, the grant under which the generator
-// issues, if it is of this worker. If inUse is nil or of another worker, grantOf creates a
-// grant, and w becomes the worker of the generator. The caller holds mu.
+// grantOf returns inUse, the grant under which the generator issues, if inUse is a grant of
+// the worker w. If inUse is nil or of another worker, grantOf creates a grant of w, and w
+// becomes the worker of the generator. The caller holds mu.
 func (h *holdings) grantOf(w *heldWorker, inUse *snowflake.Grant) (*snowflake.Grant, error) {
 	if inUse != nil && w.grant.Load() == inUse {
 		return inUse, nil
@@ -145,8 +145,8 @@ func (h *holdings) setReplacement(w *heldWorker) {
 
 // removeGrant removes a grant that the generator has retired, and returns the grant's worker,
 // which is to be released. The lease ends with the last grant. No tick from unusedFrom on, in
-// Unix milliseconds, was issued under the grant. The worker remembers unusedFrom, so that
-// Lease.Release can still release it if this release does not get the store's lock in time.
+// Unix milliseconds, was issued under the grant. The worker remembers unusedFrom. If the caller
+// does not get the store's lock in time, Lease.Release can then still release the worker.
 //
 // removeGrant returns nil if the grant is unknown, or if the worker is lost and the lease
 // continues, because a lost worker needs no release. If the lease ends, it returns a lost
@@ -187,9 +187,10 @@ func (h *holdings) endIfUnusedLocked() bool {
 	return true
 }
 
-// takeReplacement returns, after the lease has ended, a replacement that no generator
-// has asked for, or nil. A second call returns nil. It also returns nil while the lease has
-// not ended, because the generator will still ask for the replacement.
+// takeReplacement returns the replacement, which no generator has asked for, once the lease
+// has ended, so that the caller releases it. It returns nil if there is no replacement, or if
+// an earlier call has returned it. Before the lease has ended it also returns nil, because the
+// generator may still ask for the replacement.
 func (h *holdings) takeReplacement() *heldWorker {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -201,9 +202,9 @@ func (h *holdings) takeReplacement() *heldWorker {
 	return w
 }
 
-// closeWorker prepares the release of the worker. It marks the worker as lost, so that no new
-// grant of it is made, and returns the bound to release it at, which is above every tick that
-// was issued under the worker.
+// closeWorker prepares the release of the worker. It marks the worker as lost, so that the
+// lease makes no new grant of it and writes no further window. It returns the bound for the
+// release, which is above every tick that was issued under the worker.
 func (h *holdings) closeWorker(w *heldWorker) (bound int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -280,10 +281,10 @@ func (h *holdings) stats() Stats {
 	return s
 }
 
-// health returns nil while the lease has a window, and otherwise the error that the
-// generator returns, for Lease.Health. The window has ended if its bound is not above the
+// health returns nil while the lease has a window, and otherwise the error that the generator
+// returns, for Lease.Health. The lease has a window if the bound is above three times: the
 // clock, the last tick in use, and the tick that the generator has asked for in vain. The
-// last two may be ahead of the clock, for example after the clock was set back.
+// second and the third may be ahead of the clock, for example after the clock was set back.
 func (h *holdings) health() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

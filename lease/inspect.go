@@ -58,9 +58,9 @@ func Inspect(ctx context.Context, store Store) (*Inspection, error) {
 	return in, nil
 }
 
-// find returns the key of the record of h. It fails if h is not a holder that the inspection
-// has returned, because other numbers could have the key of another record. For example,
-// datacenter 0 worker -1 would have the key -1 of the layout's record.
+// find returns the key of the record of h. It returns an error if h is not a holder that the
+// inspection has returned, because other numbers could have the key of another record. For
+// example, datacenter 0 worker -1 would have the key -1 of the layout's record.
 func (in *Inspection) find(h Holder) (key int, err error) {
 	if in.store == nil {
 		return 0, errNoStore

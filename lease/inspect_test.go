@@ -80,9 +80,9 @@ func TestInspectLayouts(t *testing.T) {
 	}
 }
 
-// Inspect returns an error for a layout that no lease has written, even if it differs from
-// one by a blank. It shows an owner that no lease has written as it is, even if it is almost
-// a token.
+// Inspect returns an error for the text of a layout that no lease writes, for example with one
+// more blank. It shows an owner that no lease writes unchanged, even if the owner is almost a
+// token.
 func TestInspectForeignRecords(t *testing.T) {
 	t.Parallel()
 	const good = "epoch=2010-11-04T01:42:54.657Z tick=1ms datacenter=5 worker=5 sequence=12 total=63"

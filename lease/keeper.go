@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxSwaps is how often an extension tries to write if the store refuses because the
-	// record, although still ours, is not the record that the write expected. One refusal is
+	// maxSwaps is how often an extension tries to write. The store refuses a write if the
+	// record is still ours, but is not the record that the write expected. One refusal is
 	// normal after a write without an answer. Two refusals in a row are rare.
 	maxSwaps = 3
 
@@ -24,9 +24,9 @@ const (
 var errKeepsChanging = errors.New("the record changes")
 
 // A keeper writes the records that extend and release a worker, and finds out when a worker is
-// lost. It updates the fields of the heldWorker that describe its record. It does not change
-// the generator's grant. It returns the acknowledged record or the loss, and its caller then
-// extends or revokes the grant.
+// lost. It updates the fields of the heldWorker that describe the record. It does not change
+// the generator's grant. Instead, the keeper returns the acknowledged record or the loss, and
+// the caller then extends or revokes the grant.
 type keeper struct {
 	*config
 	records records
@@ -148,10 +148,11 @@ func (k *keeper) writeReleased(ctx context.Context, w *heldWorker, bound int64) 
 //
 // If the record has another holder, the worker is not ours to release, and swapReleased
 // returns nil. It also returns nil if the record already reads as released, although the
-// store may not have acknowledged that write. If the store loses the write in a crash, the
-// record before it comes back. Its bound is at least as high, so no tick can be issued twice,
-// and the worker is only blocked for up to a window. After restoreBound, however, the bound of
-// that older record is too low.
+// store may not have acknowledged that write. If the store loses the released record in a
+// crash, it shows the record before the release again. That record has a bound at least as
+// high, so no tick can be issued twice, and the worker is only blocked for up to a window.
+// A release by restoreBound is the exception, because there the record before the release has
+// a bound that is too low.
 func (r records) swapReleased(ctx context.Context, w *heldWorker, bound int64) (*loss, error) {
 	w.token.released = true
 	var swapErr error
@@ -189,15 +190,20 @@ func newLoss(w *heldWorker, r Record, level slog.Level, message string, attrs ..
 	return &loss{losses: 1, level: level, message: message, attrs: attrs}
 }
 
-// lostToTaker returns the loss of a worker that another process has taken, or that
-// somebody has released. r is the record that the store shows now. If the store has kept its
-// acknowledged writes, the new holder began at this process's bound or above, and no ID is
-// repeated.
+// lostToTaker returns the loss of a worker that another process has taken, or that somebody
+// has released. r is the record that the store shows now. There are three cases:
 //
-// If the store has forgotten a write, the loss also counts as a regression. If the bound of r
-// is at or below the first tick of this holder, r is older than this holder's first record, or
-// missing. It then shows no other process that may have issued the same IDs. Otherwise another
-// process may have issued them.
+// If the store has kept the writes that it acknowledged, the new holder began at this
+// process's bound or above, and no ID is repeated.
+//
+// If the store has forgotten a write, and the bound of r is at or below the first tick of this
+// holder, then r is older than this holder's first record, or is missing. So r does not show
+// that another process has issued the same IDs.
+//
+// If the store has forgotten a write, and the bound of r is higher, another process may have
+// issued the same IDs.
+//
+// In the second and third case the loss also counts as a regression.
 func lostToTaker(w *heldWorker, r Record) *loss {
 	var lost *loss
 	switch {

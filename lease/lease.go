@@ -11,7 +11,7 @@ import (
 // A Lease holds a worker of a [Store] for one [snowflake.Generator]. The store reserves the
 // worker for a window of time, by default a minute. The lease extends this window in the
 // background every third of a window. If it loses the worker, for example because another
-// process has taken it, the lease acquires another worker. [Acquire] returns a Lease. Closing
+// process has taken the worker, the lease acquires another. [Acquire] returns a Lease. Closing
 // the generator ends the lease and releases the worker. If there is no generator,
 // [Lease.Release] does. The methods may be called concurrently.
 type Lease struct {
@@ -20,9 +20,9 @@ type Lease struct {
 	holdings holdings // the workers and their grants to the generator; has its own lock
 
 	// storeLock is held during every write to the store, because the next write depends
-	// on the outcome of the last. It also guards the fields below, and the fields of the
-	// workers in holdings. Acquire needs no lock, because it has not returned the lease
-	// yet.
+	// on the outcome of the last. The lock also guards the fields below, and the fields of
+	// the workers in holdings. Acquire does not take the lock, because no other goroutine
+	// has the lease before Acquire returns.
 	storeLock storeLock
 	chooser   chooser // picks a worker to acquire
 	clocks    clocks  // compares the process's clock with the store's
@@ -46,10 +46,11 @@ var _ snowflake.WorkerSource = (*Lease)(nil)
 // ctx is for this call only. If it has no deadline, Acquire tries again for as long as other
 // processes write first, waits for its turn if the store is a [Queue], and waits for the time
 // of [WithSettle]. With the default window, each call of the store may take 5 seconds, and a
-// connection 20, because a store may inspect a new connection. Acquire does not write if ctx
-// would end sooner than the store took to answer a read. If ctx ends during a write, Acquire
-// returns, and a goroutine tries for a window to release the worker, because the write may
-// have landed. If the process exits before that, the worker stays leased for a window.
+// connection 20, because a store may inspect a new connection. Acquire does not write if the
+// deadline of ctx is nearer than the time that the store has just taken to answer a read,
+// because the answer to the write would probably come too late. If ctx ends during a write,
+// Acquire returns, and a goroutine tries for a window to release the worker, because the write
+// may have landed. If the process exits before that, the worker stays leased for a window.
 func Acquire(ctx context.Context, store Store, layout snowflake.Layout, opts ...Option) (*Lease, error) {
 	c, err := newConfig(layout, opts)
 	if store == nil {
@@ -73,8 +74,8 @@ func Acquire(ctx context.Context, store Store, layout snowflake.Layout, opts ...
 	return l, nil
 }
 
-// newLease returns a lease without a worker, which shares the config and the records with its
-// parts. Acquire then claims the first worker.
+// newLease returns a lease without a worker. The lease and its parts share the config c and
+// the records of the store. Acquire then claims the first worker and starts renewLoop.
 func newLease(c *config, store Store) *Lease {
 	l := &Lease{
 		config:    c,

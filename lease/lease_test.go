@@ -13,7 +13,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A lease serves one generator. A second one would issue the same IDs.
+// A lease serves one generator. New must return an error for a second generator, because both
+// would issue the same IDs under the worker. The first generator continues.
 func TestOneGeneratorPerLease(t *testing.T) {
 	t.Parallel()
 	l := acquire(t, leasetest.NewMemory())
@@ -24,8 +25,8 @@ func TestOneGeneratorPerLease(t *testing.T) {
 	next(t, gen)
 }
 
-// Two generators of one lease are made at the same time. Both wait for a window, and
-// one of them gets it.
+// Two generators of one lease are made at the same time, when the window has ended. Both wait
+// for a window. Exactly one of them must get a grant, because two would issue the same IDs.
 func TestGeneratorsMadeAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -116,8 +117,9 @@ func TestExtensionOutlivesItsCaller(t *testing.T) {
 	})
 }
 
-// A hundred callers give up while the store hangs. Once it answers, the lease must not
-// write again for each of them, one after the other.
+// A hundred calls of Next give up, one after the other, while the store hangs. Once the store
+// answers, the lease must not send a write for each of these calls, because no caller waits
+// for it any more.
 func TestCallersThatGaveUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -154,8 +156,9 @@ func drain(ctx context.Context, gen *snowflake.Generator) error {
 	}
 }
 
-// The background loop's call hangs. Close still ends with its context, and this is not
-// logged as a failure of the store.
+// The background loop waits for a store that hangs, when the generator is closed. Close must
+// end with its own context, after a second. The lease must not log the end of the background
+// loop as a failure of the store.
 func TestClosingIsNotHeldUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -210,8 +213,8 @@ func TestClosingWithAnExtensionUnderWay(t *testing.T) {
 	}
 }
 
-// Stats shows the worker, and the bound and owner of its record, after one extension. The
-// record of datacenter 1 worker 1 has key 3.
+// After one extension, Stats shows the worker, the bound and the owner of the record in the
+// store. The record of datacenter 1 worker 1 has key 3.
 func TestStats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -225,8 +228,8 @@ func TestStats(t *testing.T) {
 	})
 }
 
-// Since is the time when the lease acquired the worker. An extension does not change
-// it; another worker does.
+// Stats.Since is the time when the lease acquired the worker. Extensions for ten minutes must
+// not change it. When the lease gets another worker, Since is the time of this second claim.
 func TestSince(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -41,8 +41,9 @@ func robBusy(t *testing.T, store *leasetest.Memory, worker int) {
 	}
 }
 
-// The lease has acquired a worker in place of the lost worker, and ends before the
-// generator asks for it. It must release both workers.
+// The lease has lost its worker and acquired another. Then the lease ends before the generator
+// has asked for the other worker. The end of the lease must release this worker too. The lost
+// worker keeps its new holder, called robber.
 func TestSpareIsReleased(t *testing.T) {
 	t.Parallel()
 	for _, generator := range []bool{false, true} {
@@ -74,9 +75,9 @@ func TestSpareIsReleased(t *testing.T) {
 	}
 }
 
-// Under WithWorker a lease that has lost its worker cannot take another worker. It fails
-// with an error that names the new holder, and takes the worker back once the bound has
-// passed.
+// Under WithWorker a lease that has lost its worker cannot take another worker. Calls for IDs
+// fail with an error that names the new holder. The lease takes the same worker back once the
+// bound of the new holder has passed.
 func TestLossOfThisVeryWorker(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -130,9 +131,10 @@ func TestNobodyIsRobbed(t *testing.T) {
 	})
 }
 
-// A process that has lost its worker takes the worker of another holder whose bound is far
-// ahead, if that holder's record has not changed for two windows, so that the holder seems
-// dead.
+// A process loses its worker. All other workers have holders, with bounds half an hour ahead,
+// and their records do not change. For two windows the process must not take any of these
+// workers, because the holders may be alive. After that the holders seem dead, and the process
+// takes the worker with the lowest bound, as WithMaxAhead allows.
 func TestStandInForTheSilent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -154,9 +156,9 @@ func TestStandInForTheSilent(t *testing.T) {
 	})
 }
 
-// A process restarts on its only worker with its clock set back by an hour, so that the
-// bound is ahead of the clock. Acquire fails, and the error has the time to wait. With
-// WithMaxAhead the process issues at once, above the bound.
+// A process restarts on its only worker with its clock set back by an hour, so that the bound
+// is ahead of the clock. Acquire fails, and the error has the time to wait. With WithMaxAhead,
+// Acquire succeeds, and the process issues at once, from the bound on.
 func TestRestartWithTheClockSetBack(t *testing.T) {
 	t.Parallel()
 	for _, killed := range []bool{false, true} {
@@ -193,7 +195,8 @@ func TestRestartWithTheClockSetBack(t *testing.T) {
 	}
 }
 
-// fastTaker acquires the worker for a process whose clock is an hour ahead.
+// fastTaker acquires the worker for a process whose clock is an hour ahead. On this clock the
+// bound of the present holder has passed, so that the worker looks free.
 func fastTaker(t *testing.T, store lease.Store, worker int64) *lease.Lease {
 	t.Helper()
 	clock := new(skew)
@@ -203,8 +206,8 @@ func fastTaker(t *testing.T, store lease.Store, worker int64) *lease.Lease {
 
 // A store has forgotten an acknowledged extension, for example by a failover to a lagging
 // replica, and other processes may have taken the worker since. The lease notices at its
-// next extension, counts and logs it, and issues nothing more in this window. Later it
-// issues only above the bound that was acknowledged.
+// next extension, counts and logs it, and issues nothing more in this window. When the lease
+// has the worker again, it issues only from the bound on that was acknowledged before.
 func TestStoreForgets(t *testing.T) {
 	t.Parallel()
 	// A step changes the store. It returns the lease of the process that takes the
@@ -313,8 +316,9 @@ func TestStoreForgets(t *testing.T) {
 	}
 }
 
-// The lease restores a bound that the store has set back, because another process would
-// begin below ticks that were issued.
+// The store forgets an extension and shows the record before it. The lease must raise this
+// bound again, even if the request or the answer of its first attempt is lost. Otherwise the
+// next holder would begin below ticks that this lease has issued.
 func TestForgottenBoundIsRestored(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []leasetest.Fault{leasetest.None, leasetest.LoseRequest, leasetest.LoseReply} {
@@ -345,7 +349,8 @@ func TestForgottenBoundIsRestored(t *testing.T) {
 	}
 }
 
-// If the lease has another worker already, a hanging store does not stop the generator.
+// The lease has lost its worker and has acquired another. Then the store hangs. The generator
+// must get a grant of the second worker without a call of the store.
 func TestReplacedWhileTheStoreHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -367,8 +372,9 @@ func TestReplacedWhileTheStoreHangs(t *testing.T) {
 	})
 }
 
-// The store has set the record back, and the lease has revoked its window. Health then
-// returns an error, even if the clock is set back to before the end of the window.
+// The store shows an older record, and the lease revokes its window. Health must then return
+// an error. It must do so even if the clock is set back to a time before the end of the
+// window, when the window would look open.
 func TestHealthOfARevokedWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -400,8 +406,8 @@ func TestHealthOfARevokedWindow(t *testing.T) {
 	})
 }
 
-// Health returns an error if logical time has used up the window, even if the clock is
-// before its end.
+// In logical time a generator can use up the window although the clock has not reached the end
+// of the window. If the store is down then, Health must return an error, like the generator.
 func TestHealthInLogicalTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -425,9 +431,9 @@ func TestHealthInLogicalTime(t *testing.T) {
 }
 
 // With WithSettle, which is for stores that forget writes, a lease waits a minute on a new
-// worker before it issues IDs. Another process takes the worker, and a call finds this when
-// it has used up the window. It must fail at once instead of waiting for the new worker,
-// which issues IDs after the minute.
+// worker before it issues IDs. Another process takes the worker. A call for an ID finds the
+// loss, because the window is used up. The call must fail at once. It must not wait for the
+// minute in which the new worker settles.
 func TestLossOnAStoreThatForgets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -474,8 +480,9 @@ func TestNobodyWaitsForSettling(t *testing.T) {
 	})
 }
 
-// Eight goroutines issue IDs while the generator is closed, or its worker lost. No ID
-// may be at or above the bound of the release.
+// Eight goroutines issue IDs while the generator is closed. In half of the runs, another
+// process takes the worker before. No ID may be at or above the bound at which the worker was
+// released, or from which the other process issues. No ID may occur twice.
 func TestNothingAfterTheRelease(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []bool{false, true} {
@@ -538,9 +545,10 @@ func issue(gen *snowflake.Generator, n int) func() []types.ID {
 }
 
 // A lease that has lost its worker takes a worker from another holder only if that holder
-// seems dead, because its record has not changed for two windows. If the holder's window is
-// the longer one, it counts, because the holder writes less often. Here a lease with a
-// short window loses the only worker, and must not take it back from the new holder.
+// seems dead, because its record has not changed for two windows. A holder with a longer
+// window writes less often, so the two windows must be windows of that holder. Here a lease
+// with a window of a second loses the only worker to a lease with a window of a minute. The
+// first lease must not take the worker back.
 func TestHolderWithALongerWindowIsAlive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -558,8 +566,9 @@ func TestHolderWithALongerWindowIsAlive(t *testing.T) {
 	})
 }
 
-// A lease without a generator was suspended with its machine and has lost its worker.
-// It chooses another worker by the clock at the time when a generator asks.
+// A lease without a generator is suspended with its machine, and loses its worker. During the
+// suspension the monotonic clock stands still, so it shows too early a time. When a generator
+// asks for a grant, the lease must choose another worker by the wall clock.
 func TestLossWhileSuspendedWithoutGenerator(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

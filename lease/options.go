@@ -59,9 +59,9 @@ func CheckOptions(layout snowflake.Layout, opts ...Option) error {
 	return err
 }
 
-// newConfig applies the options to the defaults. It applies all of them even after an
-// error, so that the caller sees every mistake at once. Only a bad layout is an error on its
-// own, because the options are compared with the layout.
+// newConfig applies the options to the defaults. It applies all options even after an error,
+// so that the caller sees every mistake at once. If the layout is invalid, it returns only the
+// error of the layout, because it could not compare the options with such a layout.
 func newConfig(layout snowflake.Layout, opts []Option) (config, error) {
 	if err := layout.Validate(); err != nil {
 		return config{}, err
@@ -119,8 +119,8 @@ func WithSettle(d time.Duration) Option {
 // if no other worker is free. The generator then runs that far ahead of the clock, and
 // the time in its IDs is that far in the future. Use it for a restart with the clock
 // set back, or soon after a crash on the only worker. Acquire prefers a worker that was
-// released, and then the worker with the lowest bound. If the holder of that worker is
-// alive, it finds the loss when it next extends its window, stops at once, and fails until
+// released, and then the worker with the lowest bound. If that worker has a live holder,
+// the holder finds the loss when it next extends its window, stops at once, and fails until
 // another worker is free. The default is zero, which never takes a worker early.
 func WithMaxAhead(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
@@ -129,12 +129,17 @@ func WithMaxAhead(d time.Duration) Option {
 	})
 }
 
-// WithMaxSkew limits how far the clock may be ahead of the store's clock, if the store
-// is a [Clock]. [Acquire] returns an error if the clock is further ahead, because the bound
-// of the lease would block the worker for all other processes until the time of that clock.
-// Once a worker is acquired, extending its window fails only if the clock is also more than d
-// ahead of the time that the store's clock would show if it had run on since the two clocks
-// last agreed. Otherwise the store's clock is wrong, and the lease logs a warning.
+// WithMaxSkew limits how far this process's clock may be ahead of the store's clock, if the
+// store is a [Clock]. [Acquire] returns an error if the clock is further ahead, because the
+// bound of the lease would block the worker for all other processes until the time of that
+// clock.
+//
+// If the clock is further ahead when the lease extends its window, the lease finds out which
+// of the two clocks is wrong. It takes the store's time at the moment at which the clocks last
+// agreed, and adds the time that has elapsed since. If this process's clock is more than d
+// ahead of this sum too, the extension fails. Otherwise the store's clock is wrong, and the
+// lease logs a warning and extends the window.
+//
 // [WithMaxAhead] is measured from the clock that passed this check. The default is an hour.
 func WithMaxSkew(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
@@ -240,7 +245,7 @@ func (c *config) setStatefulSetWorker(host string) error {
 	if err != nil || !set || c.datacenter != nil {
 		return err
 	}
-	n, err := strconv.ParseUint(text, 10, 31) // inRange compares it with the layout
+	n, err := strconv.ParseUint(text, 10, 31) // 31 bits fit into an int64; inRange compares n with the layout
 	if err != nil {
 		return fmt.Errorf("lease: WithStatefulSetWorker: %s=%q: want a number", datacenterVariable, text)
 	}

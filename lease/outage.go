@@ -47,9 +47,11 @@ func (o outage) reason() error {
 	return err
 }
 
-// fencedError returns the error of a call that gets no grant because the window of the
-// grant held has ended, or because there is no grant yet and held is nil. why is the reason why
-// there is no other window. now is in Unix milliseconds; the error has the time since the end.
+// fencedError returns the error of a call that gets no grant. why is the reason why the lease
+// has no window for the call. held is the grant under which the generator has issued, and
+// whose window has ended, or nil if the generator has no grant yet. If held is not nil, the
+// error names the worker, the end of its window, and how long ago that was at now. now is in
+// Unix milliseconds.
 func fencedError(now int64, held *snowflake.Grant, why error) error {
 	if held == nil {
 		return fmt.Errorf("%w: %w", snowflake.ErrFenced, why)

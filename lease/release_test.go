@@ -28,7 +28,9 @@ func TestCloseGivesBack(t *testing.T) {
 	}
 }
 
-// If no ID was issued, Release restores the previous bound, so that no tick is wasted.
+// If no ID was issued, Release writes the bound that the claim had replaced, so that the next
+// holder can use all ticks. A second Release has no effect. A released lease is not healthy,
+// and serves no generator.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -63,8 +65,8 @@ func TestReleaseWithAGenerator(t *testing.T) {
 	next(t, gen)
 }
 
-// If the generator is closed before the lease could restore a forgotten bound, closing
-// restores it.
+// The store forgets a bound, and the lease cannot restore it because its writes are lost. When
+// the generator is closed, Close must restore the bound before the lease ends.
 func TestCloseRestoresAForgottenBound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -33,8 +33,8 @@ func (l *Lease) renewLoop() {
 // renewAndNote extends the window beyond need, in Unix milliseconds, or replaces a lost
 // worker, and notes success or failure in the holdings. renewLoop passes a need of zero,
 // because no caller waits for a tick. If the lease has ended, renewAndNote does not call the
-// store. If the lease ends during the call, it does not note the failure, which is not an
-// outage. The caller holds storeLock.
+// store. If the lease ends during the call, renewAndNote does not note a failure, because then
+// the end of the lease has stopped the call, and not an outage. The caller holds storeLock.
 func (l *Lease) renewAndNote(need int64) {
 	if l.ctx.Err() != nil {
 		return
@@ -49,9 +49,12 @@ func (l *Lease) renewAndNote(need int64) {
 }
 
 // renew extends the window beyond need, in Unix milliseconds. If the worker is lost, or if the
-// extension finds that it is, renew replaces the worker. It writes even if the window already
-// reaches beyond need, because the write finds out whether the store has forgotten an earlier
-// write. The caller holds storeLock.
+// extension finds that the worker is lost, renew replaces the worker. Under [WithSettle], an
+// attempt for a caller fails with errSettling instead, and a later attempt of renewLoop
+// replaces the worker.
+//
+// renew writes even if the window already reaches beyond need, because the write finds out
+// whether the store has forgotten an earlier write. The caller holds storeLock.
 func (l *Lease) renew(ctx context.Context, need int64) error {
 	w := l.holdings.current()
 	if !w.lost {
@@ -88,10 +91,10 @@ func (l *Lease) renew(ctx context.Context, need int64) error {
 	return nil
 }
 
-// renewWindow raises the bound of the worker in the store, and then lets the generator
-// use it. If the store shows that the worker is lost, renewWindow notes the loss and
-// returns no error. The caller holds storeLock, except in Acquire, which has not returned
-// the lease yet.
+// renewWindow raises the bound of the worker in the store, and lets the generator issue up to
+// the new bound once the store has acknowledged it. If the store shows that the worker is
+// lost, renewWindow notes the loss and returns nil, so that the caller has to check w.lost.
+// The caller holds storeLock, except in Acquire, which has not returned the lease yet.
 func (l *Lease) renewWindow(ctx context.Context, w *heldWorker, need int64) error {
 	r, lost, err := l.keeper.writeBound(ctx, w, l.holdings.servedWorker(), need)
 	switch {
@@ -106,8 +109,8 @@ func (l *Lease) renewWindow(ctx context.Context, w *heldWorker, need int64) erro
 }
 
 // noteLoss stops the generator under the worker, and counts and logs the loss. It remembers
-// the worker's bound, so that the lease issues only above it if it acquires the worker again.
-// The caller holds storeLock, except in Acquire.
+// the last acknowledged bound of the worker. If the lease acquires the worker again, it then
+// issues only from that bound on. The caller holds storeLock, except in Acquire.
 func (l *Lease) noteLoss(w *heldWorker, lost *loss) {
 	l.chooser.rememberBound(w) // before drop, which may lower w.acknowledged
 	l.holdings.drop(w, lost)
@@ -167,9 +170,10 @@ func (l *Lease) claimFirst(ctx context.Context) (*heldWorker, error) {
 	})
 }
 
-// claimReplacement claims a worker in place of the lost worker. It reads the clock as the
-// generator believes it, which is at least need if no ID was issued yet; see believedNow. The
-// caller holds storeLock.
+// claimReplacement claims a worker in place of the lost worker. Unlike claimFirst, it uses the
+// clock as the generator believes it, because the generator does not follow large jumps of the
+// clock (see believedNow). Before the generator has issued an ID, this time is at least need.
+// Like an extension, it waits for a connection for up to a window. The caller holds storeLock.
 func (l *Lease) claimReplacement(ctx context.Context, lost *heldWorker, need int64) (*heldWorker, error) {
 	return l.claimAndSettle(ctx, claim{
 		patience:  l.window,
@@ -202,8 +206,9 @@ func (l *Lease) claimAndSettle(ctx context.Context, c claim) (*heldWorker, error
 // failover, the extension finds that record, and the worker is lost.
 //
 // waitSettled waits a tick and a millisecond more than WithSettle, because bounds are rounded
-// up, and so the window of the other holder may be that much longer. It repeats a failed
-// extension up to maxUnanswered times. On an error it releases the worker.
+// up, and so the window of the other holder may be that much longer. waitSettled repeats a
+// failed extension up to maxUnanswered times. If ctx ends or all these attempts fail, it
+// releases the worker.
 func (l *Lease) waitSettled(ctx context.Context, w *heldWorker) (bool, error) {
 	err := sleep(ctx, l.settle+l.layout.Tick+time.Millisecond)
 	for try := 0; err == nil; try++ {
@@ -215,5 +220,6 @@ func (l *Lease) waitSettled(ctx context.Context, w *heldWorker) (bool, error) {
 			err = extendErr
 		}
 	}
+	// Release w even if ctx has ended, because otherwise w stays leased for a window.
 	return false, errors.Join(err, l.releaseWorker(context.WithoutCancel(ctx), w))
 }

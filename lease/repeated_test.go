@@ -47,8 +47,9 @@ func TestRepeatedWrites(t *testing.T) {
 	})
 }
 
-// Two copies of a process use a proxy that repeats writes. The copy that extends second
-// still detects the write of the other copy.
+// Two copies of a process use a proxy that repeats writes, so that a refusal need not mean a
+// write of the other copy. The copy that extends second must still find the write of the other
+// copy.
 func TestCloneBehindRepeatedWrites(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,7 +65,8 @@ func TestCloneBehindRepeatedWrites(t *testing.T) {
 	})
 }
 
-// Somebody raises a bound by SQL. The holder continues, and logs a warning.
+// Somebody raises a bound by a day, by SQL. The holder must keep its worker and log a warning.
+// It must not lower the bound again, nor take the new bound for the write of a copy of itself.
 func TestBoundRaisedByHand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -113,8 +115,8 @@ func (c *countingChecker) set(err error) (checks int) {
 	return c.checks
 }
 
-// A lease that has lost its worker calls Check before it takes another worker, and
-// takes none as long as Check fails.
+// A lease that has lost its worker calls Check before it takes another worker. As long as
+// Check fails, it takes no worker, because a damaged table may give a worker several holders.
 func TestStoreIsCheckedAfterALoss(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -68,7 +68,9 @@ func (c *client) Load(ctx context.Context) (map[int]lease.Record, error) {
 	return records, err
 }
 
-// Get records its keys, which show the part of the protocol that reads.
+// Get reads the records at the instant at which its request arrives. The trace gets the keys,
+// because they show for which step of the protocol the lease reads. For example, the key of
+// the layout alone means the check after a claim.
 func (c *client) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
 	there, back, lost := c.latency(), c.latency(), c.faults.oneIn(30)
 	if wait(ctx, there) != nil {
@@ -151,7 +153,7 @@ func (c *client) send(w *flight, there time.Duration, lost bool) bool {
 	return true
 }
 
-// land carries out a write in the store.
+// land carries out a write in the store, at the instant at which the request arrives.
 func (c *client) land(w *flight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -25,7 +25,8 @@ type life struct {
 	lastID               types.ID
 }
 
-// newLife returns the process that has this number of previous processes. Its clock is up
+// newLife returns a process for the place in the fleet that the argument process names. The
+// argument number counts the previous processes in this place. The clock of the process is up
 // to two seconds wrong.
 func (s *simulation) newLife(seed uint64, process, number int) *life {
 	l := &life{
@@ -40,7 +41,7 @@ func (s *simulation) newLife(seed uint64, process, number int) *life {
 	}
 	l.window += 10 * time.Second * time.Duration(l.choices.n(4))
 	if l.choices.oneIn(50) {
-		l.layout.SequenceBits = 11 // the store refuses it, unless it is the first layout
+		l.layout.SequenceBits = 11 // Acquire then fails, unless the store has this layout or none
 	}
 	return l
 }
@@ -79,7 +80,7 @@ func (l *life) startContext() (context.Context, context.CancelFunc) {
 func (l *life) leaseOptions() []lease.Option {
 	opts := []lease.Option{lease.WithClock(l.clock.now), lease.WithLogger(discard()), lease.WithWindow(l.window), lease.WithRandom(l.leaseRandom.n)}
 	switch {
-	case l.forgets: // clocks differ by less than four seconds
+	case l.forgets: // clocks differ by up to four seconds, so that ten seconds more than a window are enough
 		opts = append(opts, lease.WithSettle(l.window+10*time.Second))
 	case l.choices.oneIn(3):
 		opts = append(opts, lease.WithMaxAhead(2*l.window))
@@ -154,8 +155,8 @@ func (l *life) verify(id types.ID, worker int, before, after lease.Stats) {
 	l.ids[id], l.lastID, l.highest[worker] = true, id, max(l.highest[worker], id)
 }
 
-// end closes the generator, or kills the process before. If Close fails, it releases
-// the lease too.
+// end closes the generator. One time in three, it first kills the process, so that the store
+// gets no more calls. If Close fails, end releases the lease too.
 func (l *life) end(gen *snowflake.Generator) {
 	killed := l.choices.oneIn(3)
 	ctx, cancel := context.WithTimeout(context.Background(), l.choices.upTo(20*time.Second))

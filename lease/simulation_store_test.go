@@ -49,8 +49,9 @@ type simulation struct {
 	wrong   []error              // errors that were found without the model
 }
 
-// A flight is a write on its way to the store, or in its log. wrote reports whether the
-// store has replaced the record, and forgotten whether it has undone that.
+// A flight is a write on its way to the store, or in the store's log. The field wrote reports
+// whether the store has replaced the record old by next. The field forgotten reports whether
+// the store has undone this replacement.
 type flight struct {
 	process, call, worker int
 	old, next             lease.Record
@@ -132,16 +133,17 @@ func (s *simulation) write(w *flight) bool {
 	return w.wrote
 }
 
-// makeDurable makes a write durable, and all writes before it. A store that forgets keeps
-// them in the log, so that a crash may undo them. The caller holds mu.
+// makeDurable makes a write durable, and all writes before it, by removing them from the log.
+// A store that forgets keeps them in the log, so that a crash may still undo them. The caller
+// holds mu.
 func (s *simulation) makeDurable(w *flight) {
 	if i := slices.Index(s.log, w); !s.forgets { // i is -1 if the write is durable already
 		s.log = s.log[i+1:]
 	}
 }
 
-// forget undoes writes, the last first, unless another write has replaced them. The
-// caller holds mu.
+// forget undoes the given writes, the last write first. It leaves a write whose record another
+// write has replaced since. The caller holds mu.
 func (s *simulation) forget(writes []*flight) {
 	for _, w := range slices.Backward(writes) {
 		if s.visible[w.worker] != w.next {
@@ -169,8 +171,8 @@ func (s *simulation) crash() {
 	s.log = nil
 }
 
-// rollBack ends a session whose transaction was left open, so that all its writes are
-// lost.
+// rollBack undoes all writes of one process that are still in the log, like a database that
+// ends a session whose transaction was left open. Only a store that forgets does this.
 func (s *simulation) rollBack() {
 	process := int(s.world.n(17)) // a fleet has at most 17 processes
 	s.mu.Lock()

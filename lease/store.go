@@ -53,14 +53,17 @@ type Store interface {
 	// every write that was acknowledged to any process before the call.
 	Load(ctx context.Context) (map[int]Record, error)
 
-	// CompareAndSwap replaces the record of the worker by next if it equals old, in one
-	// atomic step. An absent record equals the zero Record. If old equals next, it
-	// returns an error, because the outcome could not be told from the record. It
-	// returns true if the store has acknowledged that this call wrote next, durably. It
-	// returns false only if the record differed, and this call has written nothing and
-	// will not write later. In all other cases it returns an error, after which the
-	// write may have happened or may still happen. It must not return true because it
-	// has read next afterwards: a record that is visible may not be durable.
+	// CompareAndSwap replaces the record of the worker by next if the record equals old, in
+	// one atomic step. An absent record equals the zero Record. If old equals next,
+	// CompareAndSwap returns an error, because a reader could not see from the record
+	// whether the write has happened.
+	//
+	// CompareAndSwap returns true if the store has acknowledged that this call wrote next,
+	// durably. It returns false only if the record differed from old, and this call has
+	// written nothing and will not write later. In all other cases it returns an error,
+	// after which the write may have happened or may still happen. If a call only reads
+	// afterwards that the record is next, it must not return true, because a record that is
+	// visible may not be durable.
 	CompareAndSwap(ctx context.Context, worker int, old, next Record) (bool, error)
 }
 
@@ -88,8 +91,8 @@ type Connector interface {
 // there are many workers, a claim first reads a few at random, and reads all of them
 // only if none of these is free.
 type Getter interface {
-	// Get is [Store.Load] for the given keys only. There is at least one key, and no
-	// key occurs twice. The time is that of [Clock], or zero if the store has no clock.
+	// Get is [Store.Load] for the given keys only. The caller passes at least one key, and
+	// no key twice. The time is the result of [Clock.Now], or zero if the store is no Clock.
 	Get(ctx context.Context, keys []int) (map[int]Record, time.Time, error)
 }
 

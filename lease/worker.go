@@ -17,14 +17,15 @@ type heldWorker struct {
 	key                int // of the worker's record in the store
 	datacenter, worker int64
 	start              int64                           // in Unix ms: the first tick that no earlier holder can have issued
-	unusedFrom         int64                           // in Unix ms: the tick after the last tick that retired grants of this lease may have issued
-	acquired           time.Time                       // on the wall clock
-	acquiredAt         time.Time                       // the same on the monotonic clock
+	unusedFrom         int64                           // in Unix ms: the tick after the last tick that retired grants of this lease may have issued; start if there are none
+	acquired           time.Time                       // when the claim read the clock for its last attempt, by claim.readClock
+	acquiredAt         time.Time                       // a moment after acquired, on the monotonic clock; see believedNow
 	grant              atomic.Pointer[snowflake.Grant] // nil until a generator has asked for it
 
-	// The generator may use a bound once the store has acknowledged its write. A bound
-	// that was only read may vanish in a crash of the store, so its record only serves as
-	// the base, which is the record that the next compare-and-swap expects in the store.
+	// The generator may use a bound once the store has acknowledged the write of the bound.
+	// The base is the record that the next compare-and-swap expects in the store. A record
+	// that was only read can become the base, but the generator must not use its bound,
+	// because the record may vanish in a crash of the store.
 	token        token  // of the last attempt to write
 	base         Record // as last acknowledged or read
 	acknowledged int64  // the acknowledged bound, in Unix ms; the end of the window
@@ -32,7 +33,7 @@ type heldWorker struct {
 	sent []sentWrite // writes after base that the store has not acknowledged; each may have landed or may still land
 
 	lost      bool // no further window may be written, because the worker is lost or released
-	forgotten bool // the store shows an older record of ours, with a bound below acknowledged, which is to be raised again
+	forgotten bool // the store shows an older record of ours; restoreBound is to raise its bound to the acknowledged bound
 	checked   bool // the store was checked after the worker was lost; see checkStore
 }
 
@@ -63,9 +64,10 @@ func (w *heldWorker) newRecord(bound int64) Record {
 // first write of the claim, and by the bound.
 type sentWrite struct{ writes, bound int64 }
 
-// maxSent is how many writes without an acknowledgement a worker remembers, enough for an
-// outage of six hours. If a write that it no longer remembers lands, writtenByClone takes it
-// for a write of a copy of this process, and the worker is lost.
+// maxSent is how many writes without an acknowledgement a worker remembers. During an outage
+// there are at most four writes a second, so that this is enough for four hours. If a write
+// that the worker no longer remembers lands, writtenByClone takes it for a write of a copy of
+// this process, and the worker is lost.
 const maxSent = 1 << 16
 
 // addSent remembers a write that the store has not acknowledged, but that may have landed
@@ -76,9 +78,10 @@ func (w *heldWorker) addSent(r Record) {
 	w.sent = append(w.sent[max(0, len(w.sent)+1-maxSent):], sentWrite{w.token.writes, r.Bound})
 }
 
-// acknowledge lets the generator use the bound of r, whose write the store has
-// acknowledged. The next compare-and-swap expects r. acknowledge forgets the earlier
-// writes, because each of them expects an older record and so can no longer land.
+// acknowledge notes that the store has acknowledged the write of r. It lets the generator
+// issue up to the bound of r, and makes r the record that the next compare-and-swap expects.
+// It forgets the earlier writes without an acknowledgement, because each of them expects an
+// older record than r in the store, and so can no longer land.
 func (w *heldWorker) acknowledge(r Record) {
 	w.sent, w.base, w.acknowledged = nil, r, r.Bound
 	if grant := w.grant.Load(); grant != nil {
@@ -86,8 +89,9 @@ func (w *heldWorker) acknowledge(r Record) {
 	}
 }
 
-// owns reports whether the record carries our token and is not released. A token has a random
-// part, so only this process, or a copy of it in a cloned machine, has this token.
+// owns reports whether the record has the holder of our token (host/process/random) and is not
+// released. The holder has a random part, so only this process, or a copy of it in a cloned
+// machine, writes it. The other parts of the token, such as the count of writes, may differ.
 func (w *heldWorker) owns(r Record) bool { return r.heldBy() == w.token.holder }
 
 // writtenByClone reports whether a copy of this process, for example in a cloned virtual

@@ -133,8 +133,8 @@ func TestFixedWorker(t *testing.T) {
 // because the process remembers when the worker was last used.
 var clockRuns atomic.Int64
 
-// TestClockSteps checks the metrics of a clock that steps back twice, the second time
-// further than the generator tolerates.
+// TestClockSteps checks the metrics after a clock has stepped back twice. The second step is
+// further than the generator tolerates, so the call is refused and the generator is unhealthy.
 func TestClockSteps(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -102,8 +102,8 @@ func checkCode(code string) error {
 	return nil
 }
 
-// maxQuoted is the number of bytes of its input that an error quotes, more than the longest
-// serial number has.
+// maxQuoted is the number of bytes of a wrong text that an error quotes. It is more than the
+// longest serial number has.
 const maxQuoted = 80
 
 // quote returns s in quotation marks. If s is longer than maxQuoted, it returns the beginning
@@ -158,7 +158,7 @@ func (f *Format) Width() int { return len(f.template) }
 // Other numbers have no serial number. They are 0, which means that the row has no key
 // yet, a negative ID, and an ID above the last ID of the layout. For such a number Format
 // returns the code, an exclamation mark and the number, for example PAY!0, so that a log
-// shows it. [Format.Parse] rejects such a text, and no serial number has this form.
+// shows the number. [Format.Parse] rejects such a text, and no serial number has this form.
 // Format cannot detect an ID of another layout, as [snowflake.Layout.Decompose] cannot.
 //
 // Format only allocates the string that it returns.

@@ -183,8 +183,8 @@ func TestPrefixIsBound(t *testing.T) {
 	}
 }
 
-// TestFormatOfOthers checks numbers that are not IDs of the layout. Format shows them as
-// such, and Parse rejects the text.
+// TestFormatOfOthers checks numbers that are not IDs of the layout. Format returns the code,
+// an exclamation mark and the number, such as PAY!0, and Parse rejects this text.
 func TestFormatOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestMillions checks that serial numbers of a real generator rise, and so are unique.
-// GORMFLAKE_TEST_MILLIONS sets their number, up to ten million.
+// GORMFLAKE_TEST_MILLIONS sets how many millions, up to ten.
 func TestMillions(t *testing.T) {
 	t.Parallel()
 	millions := 1

@@ -89,8 +89,8 @@ func (p position) write(text []byte, n int64) {
 }
 
 // read returns the number at the position. The text has only digits there, as checkShape has
-// verified. The longest number has 19 digits. If it overflows, the result is negative, which
-// Layout.Compose rejects.
+// verified. The longest number has 19 digits, and can be too large for an int64. The result is
+// then negative, and Layout.Compose rejects it.
 func (p position) read(text string) int64 {
 	var n int64
 	for _, c := range []byte(text[p.at : p.at+p.width]) {

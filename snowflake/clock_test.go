@@ -109,7 +109,8 @@ func TestStepsBack(t *testing.T) {
 	}
 }
 
-// A step forward is followed at once, and shows in the ID.
+// A generator follows a step of the clock forward at once. The time in its next ID is
+// exactly the clock's time.
 func TestStepForwardIsTaken(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).fixedWorker(t), clock)
@@ -217,8 +218,8 @@ func TestFail(t *testing.T) {
 	})
 }
 
-// By default a fixed worker continues after a step back of two seconds, and fails after
-// more.
+// By default a generator of a fixed worker continues after a step back of two seconds.
+// While the clock is a millisecond further behind, TryNext fails.
 func TestDefaultToleratesTwoSeconds(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).fixedWorker(t), clock)
@@ -235,7 +236,7 @@ func TestDefaultToleratesTwoSeconds(t *testing.T) {
 }
 
 // An idle generator follows a step back to a time after its last ID even under Fail,
-// because it cannot repeat an ID.
+// because no ID can repeat then.
 func TestStepBackBehindLastID(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).fixedWorker(t), clock, snowflake.OnClockBackwards(snowflake.Fail()))
@@ -344,7 +345,7 @@ func ticking(s *script) (stop func()) {
 }
 
 // Generators of one fixed worker follow each other within a tick. No ID is repeated,
-// because the next generator starts above the last tick of the one before.
+// because each generator starts above the last tick of the closed generator.
 func TestCloseAndReopenWithinOneTick(t *testing.T) {
 	for _, lag := range []time.Duration{0, 10 * time.Millisecond} {
 		t.Run(lag.String(), func(t *testing.T) {
@@ -404,9 +405,10 @@ func TestReopenAfterStepBack(t *testing.T) {
 	reopen(func(g *snowflake.Generator) { c.try(g, 100) })
 }
 
-// The clock was set back, so that the previous process's window ends in a minute. The
-// policy Fail must apply to the very first call, which must not take the fast path of
-// next.
+// The previous process's window ends a minute after the present, as it does if the clock
+// was set back. So the generator starts ahead of the clock, and under Fail its very first
+// call must fail. That call must not take the fast path of next, which does not apply the
+// policy.
 func TestReopenAfterStepBackOnMachineClock(t *testing.T) {
 	t.Parallel()
 	w := newWindows(snowflake.TwitterLayout(), time.Now, time.Hour)
@@ -443,7 +445,8 @@ func TestLag(t *testing.T) {
 	}
 }
 
-// The unused time of the lag absorbs a small step back, without the policy.
+// The unused time of the lag absorbs a small step back. The policy does not apply, so calls
+// succeed even under Fail.
 func TestLagTakesStepBack(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)

@@ -37,7 +37,8 @@ func (g *Generator) seal() (grant *Grant, last slot, first bool) {
 	return grant, grant.retire(), true
 }
 
-// waitClosed waits for another Close and returns its result.
+// waitClosed waits for another Close and returns its result. It returns an error if ctx ends
+// first.
 func (g *Generator) waitClosed(ctx context.Context) error {
 	select {
 	case <-g.closed:

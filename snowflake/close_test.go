@@ -120,7 +120,8 @@ func TestContextEndsWhileTheSourceIsAsked(t *testing.T) {
 
 // A source that ignores its context cannot keep the generator open. If it returns a grant
 // after Close, the generator releases that grant. The waiting call returns ErrClosed and
-// the error of that release. Without sequence bits each slot is a tick.
+// the error of that release. In the case without sequence bits each slot is a tick, so the
+// case also checks how ticks are computed from slots.
 func TestCloseBeforeTheSourceGrants(t *testing.T) {
 	t.Parallel()
 	for _, bits := range []uint8{0, 12} {
@@ -200,7 +201,7 @@ func TestCloseTellsEveryCallerTheSame(t *testing.T) {
 }
 
 // While the source releases the worker no ID is issued, because another process may
-// already hold it.
+// already hold the worker.
 func TestNothingIsIssuedWhileRetiring(t *testing.T) {
 	t.Parallel()
 	s := newScript()

@@ -81,7 +81,7 @@ func TestStepBackAtTheWindowsEnd(t *testing.T) {
 }
 
 // To follow a step back, the generator burns a slot, which no call gets. Stats must not
-// count it as issued.
+// count this slot as issued.
 func TestStepsBackAreNotIssued(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -193,7 +193,7 @@ func TestStepBackOvertakesACall(t *testing.T) {
 }
 
 // The bound that a previous process has left may be ahead of the wall clock, because the
-// clock was set back. The generator starts there, and counts this at once as one step back.
+// clock was set back. The generator starts at the bound, and at once counts one step back.
 func TestStartAheadCountsAsOneStep(t *testing.T) {
 	t.Parallel()
 	s := newScript()

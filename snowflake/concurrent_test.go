@@ -156,7 +156,7 @@ func TestStepsUnderLoad(t *testing.T) {
 
 // Calls must wait for a tick by sleeping, without a lock. In this test the time only
 // moves while all goroutines sleep. If a call would spin, or wait for a mutex, the test
-// would hang.
+// would hang. A tick has 4,096 IDs, so the 65,536 IDs must take 16 ticks.
 func TestWaitsInFakeTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -198,8 +198,8 @@ type deadlineContext struct {
 
 func (d deadlineContext) Deadline() (time.Time, bool) { return d.at, true }
 
-// A call whose deadline is the start of the next tick still gets a slot of that tick. A
-// nanosecond earlier is too early.
+// A call whose deadline is the start of the next tick still gets a slot of that tick. With
+// a deadline one nanosecond earlier, the call fails at once, without waiting.
 func TestDeadlineAtTheNextTick(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -216,7 +216,9 @@ func TestDeadlineAtTheNextTick(t *testing.T) {
 	})
 }
 
-// A call that waits for its slots returns the cause when its context ends, at that moment.
+// A call that waits for its slots returns as soon as its context ends, with the cause. The
+// slots that it had reserved are not issued. A later call with the ended context would have
+// to wait behind these slots, and so it returns the cause too.
 func TestCancelInFakeTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

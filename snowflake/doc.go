@@ -16,7 +16,7 @@
 // A [WorkerSource] supplies the worker ID. [Static], [FromEnv] and [FromStatefulSet]
 // use a number that you assigned. A lease (package lease) takes a free worker from a
 // store, and keeps it exclusive. There is no default, because numbers guessed from an
-// IP or MAC address, a process ID or chance collide, and no process notices it.
+// IP or MAC address, a process ID or chance collide, and no process notices the collision.
 //
 // A [Generator] issues IDs. [Generator.Next] returns one ID, [Generator.Fill] a block
 // of IDs, and [Generator.TryNext] returns an ID or an error at once. While the current
@@ -40,8 +40,8 @@
 // the ID of the last slot that a call has taken. A call takes the next slots, without a lock,
 // by a compare-and-swap of the state.
 //
-// In the common case Next takes the slot after the last, or the first slot of the current
-// tick. For this the wall clock must have been compared within the last second. In all
+// In the common case Next takes the slot after the last slot, or begins the current tick.
+// For this the generator must have compared the wall clock within the last second. In all
 // other cases nextSlow calls reserve, as Fill does for a whole block. nextReservation reads
 // the clock, compares it with the wall clock, applies the clock policy (stepback.go), and
 // finds the first free slot. waitOrFail waits for the clock, asks the source for a longer

@@ -22,13 +22,14 @@ const (
 // cannot hold.
 //
 // Within a process a fixed worker has one live generator per layout. For a second
-// generator [New] returns [ErrWorkerInUse] until the first is closed. The second then
-// starts above the last tick that the first issued. A process does not know the ticks
-// of the previous process. It therefore issues no ID in the tick in which it was
-// started, because the previous process may have used that tick. New sleeps until the
-// tick is over if that takes at most 20 ms. With longer ticks the first
-// [Generator.Next] waits for it. Under [WithClock] this rule does not apply. If the
-// clock may step back between two processes, take a lease.
+// generator [New] returns [ErrWorkerInUse] until the first is closed. The second
+// generator then starts after the last tick in which the first generator issued an ID.
+//
+// A process does not know the ticks of the previous process. A generator therefore issues
+// no ID in the tick in which its process was started, because the previous process may
+// have used that tick. New sleeps until the tick is over if that takes at most 20 ms. With
+// longer ticks the first [Generator.Next] waits for the end of the tick. Under [WithClock]
+// this rule does not apply. If the clock may step back between two processes, take a lease.
 func Static(datacenter, worker int64) WorkerSource {
 	return fixedSource(func(Layout) (int64, int64, error) { return datacenter, worker, nil })
 }
@@ -66,9 +67,9 @@ func numberFromEnv(name string) (int64, error) {
 
 // FromStatefulSet is [Static] with the ordinal at the end of the host name as the
 // worker: pod web-7 of a Kubernetes StatefulSet is worker 7. A host name without an
-// ordinal is an error. Use it in StatefulSets only, because other host names that end
-// in -<number>, such as ip-10-0-3-17, look like a pod's. Two StatefulSets that share a
-// table need different datacenters.
+// ordinal is an error. Use FromStatefulSet in StatefulSets only, because other host names
+// that end in -<number>, such as ip-10-0-3-17, look like the name of a pod. Two
+// StatefulSets that share a table need different datacenters.
 func FromStatefulSet(datacenter int64) WorkerSource {
 	return fixedSource(func(Layout) (int64, int64, error) {
 		host, err := os.Hostname()
@@ -169,8 +170,8 @@ func (r *registry) register(g *Grant) error {
 	return nil
 }
 
-// unregister frees the worker of a closed generator, and remembers that its ticks up to that of
-// last are used.
+// unregister frees the worker of a closed generator. It remembers that the generator has used the
+// ticks of this worker up to the tick that contains last.
 func (r *registry) unregister(g *Grant, last time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

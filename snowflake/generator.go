@@ -46,7 +46,7 @@ type Generator struct {
 	grantLock chan struct{} // a lock, held while a call asks the source for a window or another grant; see lockGrant
 	warned    atomic.Bool   // whether the expiry has been logged
 
-	handover    sync.Mutex      // held to replace the grant, and by Close to seal it, so that Close retires the last grant
+	handover    sync.Mutex      // held while the grant is replaced, and while Close retires the grant; so Close retires the last grant
 	closing     atomic.Bool     // set when Close begins
 	ctx         context.Context // ends when Close begins
 	cancel      context.CancelFunc

@@ -158,7 +158,8 @@ func abandonReservation(t *testing.T, g *snowflake.Generator, slots int) {
 	}
 }
 
-// Fill fails at once if its slots are due after its deadline. It takes no slots then,
+// Fill fails at once if its slots are due after its deadline: 50 million IDs, at 4,096 in
+// a millisecond, need 12.2 seconds, and the deadline is in 10. Fill takes no slots then,
 // because under overload the calls that give up would delay all other calls.
 func TestDeadlineTooCloseIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
@@ -194,8 +195,9 @@ func TestEndedContextCostsNoSlots(t *testing.T) {
 	}
 }
 
-// Fill returns sorted blocks around the 4,096 sequence numbers of a tick, and not before
-// their last tick.
+// Fill returns sorted IDs, for blocks that are smaller than, equal to and larger than the
+// 4,096 IDs of a tick. It does not return before the tick of the last ID has begun. Stats
+// counts every ID.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 2, 100, 4095, 4096, 4097, 20_000} {
@@ -313,7 +315,7 @@ func captureLog(t *testing.T) *bytes.Buffer {
 	return &log
 }
 
-// In logical time the warning depends on the last ID, not on the clock. This test is not
+// Under WithLogicalTime the warning depends on the last ID, not on the clock. This test is not
 // parallel, because it replaces the default logger.
 func TestExpiryWarningInLogicalTime(t *testing.T) {
 	log, s, l := captureLog(t), newScript(), freshLayout()
@@ -376,8 +378,9 @@ func TestExpiryWarningOfAShortLayout(t *testing.T) {
 	}
 }
 
-// New returns an error for each wrong option or combination, and for a layout that the
-// clock is outside of. The error names the value and the value that is wanted.
+// New returns an error for each wrong option or combination of options, and for a layout
+// that has expired or whose epoch is still to come. The error names the wrong value, and
+// the value that is wanted.
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -433,7 +436,7 @@ func TestNewRefuses(t *testing.T) {
 }
 
 // CheckOptions returns the layout or the error of New, without a source. So it accepts
-// WithLogicalTime, which depends on the source.
+// WithLogicalTime, which New rejects for some sources.
 func TestCheckOptions(t *testing.T) {
 	t.Parallel()
 	future := snowflake.TwitterLayout()
@@ -460,7 +463,7 @@ func TestCheckOptions(t *testing.T) {
 	}
 }
 
-// An option with the source's own layout is no contradiction.
+// WithLayout with the source's own layout is not an error.
 func TestLayoutOfTheSourceByName(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -558,7 +561,8 @@ type clockedSource struct {
 
 func (c clockedSource) Clock() func() time.Time { return c.clock }
 
-// The generator uses the clock of its source. WithClock beside it is an error.
+// The generator uses the clock of its source. If WithClock is given too, New returns an
+// error.
 func TestClockOfTheSource(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -567,7 +571,7 @@ func TestClockOfTheSource(t *testing.T) {
 		t.Errorf("two clocks: %v", err)
 	}
 	g := open(t, src)
-	for range 3 { // the first time is the start of the window
+	for range 3 { // in the first round, the clock shows the start of the window
 		id, err := g.TryNext()
 		if err != nil || !g.Layout().Time(id).Equal(s.now()) {
 			t.Errorf("issued at %v, %v, want %v, by the source's clock", g.Layout().Time(id), err, s.now())

@@ -15,9 +15,9 @@ import (
 type slot = uint64
 
 // sealed is the bit of Generator.state that stops the generator, because its grant was
-// revoked or retired, or because it has none yet. A call takes a slot by a compare-and-swap
-// that expects an ID. IDs are below this bit, so each swap fails while it is set. The other
-// bits keep the last ID, from which the next grant continues.
+// revoked or retired, or because the generator has no grant yet. A call takes a slot by a
+// compare-and-swap that expects an ID. IDs are below this bit, so each swap fails while sealed
+// is set. The other bits keep the last ID, from which the next grant continues.
 const sealed uint64 = 1 << 63
 
 // A Grant is a worker for a window of ticks that a [WorkerSource] gives to one
@@ -150,11 +150,11 @@ func (g *Grant) Revoke() {
 // [ErrClockJumped] while that clock is further ahead than [WithMaxJump] allows and is
 // not believed yet.
 //
-// Now compares the clocks as [Generator.Next] does. A source that calls it from time to
-// time lets the generator believe a jump while it is idle. This works in logical time
-// too, although the generator itself does not follow the clock there. Before a
-// generator holds the grant, Now returns [time.Now] and no error. After the grant was
-// revoked or retired it continues to use the generator's clock.
+// Now compares the clocks as [Generator.Next] does. A source that calls Now from time to
+// time lets an idle generator believe a jump. Under [WithLogicalTime], where the
+// generator does not follow the clock, the source believes a jump in the same way.
+// Before a generator holds the grant, Now returns [time.Now] and no error. After the
+// grant was revoked or retired, Now continues to use the generator's clock.
 func (g *Grant) Now() (time.Time, error) {
 	generator := g.generator.Load()
 	if generator == nil {
@@ -202,17 +202,17 @@ func (g *Grant) endsWithLayout() bool {
 }
 
 // tickBefore returns the start of the tick before the window. The generator passes it to the
-// source's Retire as the last tick in use if it has issued no ID under the grant.
+// source's Retire as the last tick in use if the generator has issued no ID under the grant.
 func (g *Grant) tickBefore() time.Time { return g.layout.timeOf(g.firstTick - 1) }
 
 // begin lets the generator issue under the grant, from tick on. If the source has already
 // revoked the grant, its window is empty and the first call asks the source for another.
 //
-// The generator's state is sealed until begin stores the new state, as its last step. A
-// call that loads the new state, and the grant after it, therefore gets this grant. A call
-// that has loaded an earlier state cannot commit, because the generator never has that state
-// again. Under the same worker the state only rises, and under another worker it contains the
-// other worker.
+// The generator's state is sealed until begin stores the new state, as its last step. A call
+// loads first the state and then the grant. If it has loaded the new state, it therefore gets
+// this grant. If it has loaded an earlier state, it cannot commit, because the generator never
+// has that state again. Under the same worker the state only rises. Under another worker the
+// state contains the number of the other worker.
 func (g *Grant) begin(generator *Generator, tick uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -74,7 +74,7 @@ func (l Layout) tickAfterStart() int64 {
 // marks the grant as accepted, so that no second generator uses it. least is the first tick
 // that this generator has not used yet. If the grant cannot be used, accept retires it and
 // returns an error. It does not retire a grant that was accepted before, because only the
-// generator that has accepted it may do that.
+// generator that has accepted a grant may retire the grant.
 func (g *Generator) accept(ctx context.Context, grant *Grant, least int64) error {
 	if grant == nil {
 		return errors.New("snowflake: the source has granted nothing")
@@ -129,7 +129,7 @@ func (g *Generator) openGrant(grant *Grant, least int64) {
 
 // requestSlot asks the source for a window that contains the slot need. The source extends the
 // grant held, or returns another grant, under which the generator then continues. At the
-// layout's end it asks no source and returns an error. Close ends the request.
+// layout's end requestSlot does not ask the source, and returns an error. Close ends the request.
 func (g *Generator) requestSlot(ctx context.Context, held *Grant, need slot) error {
 	if held.endsWithLayout() {
 		return g.expiredError()
@@ -192,7 +192,7 @@ func (g *Generator) replaceGrant(ctx context.Context, old, next *Grant) error {
 
 // swapGrants replaces the grant old by next, and returns the last slot of old. ok is false if the
 // generator is closing, and the grant is then unchanged. swapGrants retires old first, because
-// calls can take slots until then, and next begins in the tick after the last of them.
+// calls can take slots until then, and next begins in the tick after the last of these slots.
 func (g *Generator) swapGrants(old, next *Grant) (last slot, ok bool) {
 	g.handover.Lock()
 	defer g.handover.Unlock()

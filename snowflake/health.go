@@ -3,9 +3,9 @@ package snowflake
 import "time"
 
 // Health returns nil, or the error with which the next ID would fail: [ErrClosed],
-// [ErrExpired], [ErrClockBackwards], [ErrClockJumped], [ErrFenced], or the error that
-// the source reports, if it has a method Health() error as a lease has. The errors are
-// those of [Generator.Next].
+// [ErrExpired], [ErrClockBackwards], [ErrClockJumped] or [ErrFenced], as [Generator.Next]
+// returns them. If the source has a method Health() error, as a lease has, Health can also
+// return the error of that method.
 //
 // Health is for readiness probes and may be called often. It makes no ID, does not wait
 // and does not ask the source for a window. A wait that ends on its own, for the next

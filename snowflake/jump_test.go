@@ -196,7 +196,7 @@ func TestFastClockIsNeverBelieved(t *testing.T) {
 }
 
 // A wall clock that has jumped, and keeps jumping, is never believed. Calls get IDs again
-// once it is back.
+// once the clock is back at the right time.
 func TestUnsteadyClockIsNeverBelieved(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).fixedWorker(t), clock)
@@ -233,8 +233,10 @@ func TestStepBackStartsTheMinuteAgain(t *testing.T) {
 	})
 }
 
-// A wall clock that returns from a jump is followed at once. The time for which it kept
-// its wrong time does not count when it jumps there again.
+// A clock jumps and is not believed. It keeps its wrong time for half of the time after
+// which it would be believed, and returns. The generator then follows the clock at once.
+// When the clock jumps again, this half must not count, or the second jump would be
+// believed too early.
 func TestJumpAndReturn(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).fixedWorker(t), clock)
@@ -347,8 +349,8 @@ func TestNowFollowsAStepBack(t *testing.T) {
 	})
 }
 
-// In logical time the limit applies to Now, while the generator continues through the
-// jump.
+// Under WithLogicalTime, Now of the grant does not believe a jump that is larger than
+// WithMaxJump until the clock has kept its new time. The generator issues IDs meanwhile.
 func TestNowInLogicalTime(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, _ snowflake.WorkerSource) {
 		g, grant := openWithGrant(t, s, clock, snowflake.WithLogicalTime(), snowflake.WithMaxJump(time.Hour))

@@ -93,9 +93,11 @@ func (l Layout) validateTick() error {
 	if l.Epoch.Before(time.UnixMilli(0)) {
 		return fmt.Errorf("snowflake: layout's epoch %v is before 1970-01-01T00:00:00Z", l.Epoch)
 	}
+	// A clock holds the epoch in nanoseconds of Unix time, which end in the year 2262.
 	if latest := time.UnixMilli(longestDuration.Milliseconds()).UTC(); l.Epoch.After(latest) {
 		return fmt.Errorf("snowflake: layout's epoch %v is after %s", l.Epoch, latest.Format(time.RFC3339Nano))
 	}
+	// The first condition finds a part of a millisecond, which epochMillis cuts off.
 	if l.Epoch.Nanosecond()%int(time.Millisecond) != 0 || l.epochMillis()%l.tickMillis() != 0 {
 		return fmt.Errorf("snowflake: layout's epoch %v is not a whole number of ticks of %v since 1970-01-01T00:00:00Z", l.Epoch, l.Tick)
 	}
@@ -170,7 +172,8 @@ func (l Layout) endTick() int64 {
 }
 
 // lastID returns the last ID of the last tick, with the highest numbers in all fields. It
-// computes the ID after it as a uint64, because this can be 1<<63.
+// subtracts 1 from the start of the tick after the layout's end. It computes this start as a
+// uint64, because the start can be 1<<63.
 func (l Layout) lastID() types.ID { return types.ID(uint64(l.endTick())<<l.lowBits() - 1) }
 
 // tickOf returns the tick that contains t. It returns -1 if t is before the epoch, and endTick
@@ -220,8 +223,8 @@ func (l Layout) Compose(p Parts) (types.ID, error) {
 }
 
 // Decompose returns the parts of an ID. Compose(Decompose(id)) is id for every ID of
-// the layout. The parts of an ID of another layout are meaningless. That is not an
-// error, because the bits do not show to which layout an ID belongs.
+// the layout. The parts of an ID of another layout are meaningless. Decompose returns no
+// error for such an ID, because the bits do not show to which layout an ID belongs.
 func (l Layout) Decompose(id types.ID) Parts {
 	n := id.Int64()
 	return Parts{
@@ -243,7 +246,7 @@ func (l Layout) Time(id types.ID) time.Time { return l.timeOf(id.Int64() >> l.lo
 //	WHERE id BETWEEN layout.Min(from) AND layout.Max(to)
 //
 // scans a range of the primary key, for which a created_at column would need an index.
-// The range includes the tick of to; [Layout.Range] ends before it.
+// The range includes the tick of to. The range of [Layout.Range] ends before that tick.
 func (l Layout) Min(t time.Time) types.ID {
 	tick := max(0, l.tickOf(t))
 	if tick < l.endTick() {
@@ -257,9 +260,9 @@ func (l Layout) Min(t time.Time) types.ID {
 // layout's end return its last ID.
 func (l Layout) Max(t time.Time) types.ID {
 	next := min(l.tickOf(t)+1, l.endTick())
-	// Under a layout of 63 bits the shift overflows to the lowest int64 at the layout's end.
-	// Subtracting 1 then overflows to the highest int64, which is the last ID. max returns zero
-	// before the epoch, where next is 0.
+	// At the end of a layout of 63 bits, the shift overflows to the lowest int64. Subtracting 1
+	// then overflows to the highest int64, which is the last ID. Before the epoch, next is 0, the
+	// difference is -1, and max returns zero.
 	return types.ID(max(0, next<<l.lowBits()-1))
 }
 
@@ -270,8 +273,9 @@ func (l Layout) Max(t time.Time) types.ID {
 //	first, end := layout.Range(day, day.AddDate(0, 0, 1))
 //	db.Where("id >= ? AND id < ?", first, end)
 //
-// It is [Layout.Min] of both times. Therefore, under [TwitterLayout], a range up to the
-// layout's end lacks the very last ID. If to is not after from, the range is empty.
+// Range returns the results of [Layout.Min] for both times. Therefore, under
+// [TwitterLayout], a range up to the layout's end lacks the very last ID. If to is not
+// after from, the range is empty.
 func (l Layout) Range(from, to time.Time) (first, end types.ID) { return l.Min(from), l.Min(to) }
 
 // node returns the number that datacenter and worker form in an ID, datacenter<<WorkerBits |

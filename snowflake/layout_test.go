@@ -12,8 +12,10 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Golden vectors. Do not edit them, because such IDs are stored in databases. The IDs
-// of Twitter and Discord are public, and others have published their parts.
+// Decompose must convert these IDs into these parts, and Compose the parts into the IDs. Do
+// not edit the IDs and parts to make the test pass, because such IDs are stored in
+// databases. The IDs of Twitter and Discord are public, and others have published their
+// parts.
 func TestDecomposeGolden(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

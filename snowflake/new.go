@@ -85,8 +85,8 @@ func newGenerator(src WorkerSource, c config) *Generator {
 		Wall:    c.wall,
 		Read:    c.read,
 
-		// Under WithLogicalTime next must not follow the clock. Without trust it leaves each call
-		// to nextSlow.
+		// Under WithLogicalTime the method next must not issue IDs by the clock. If comparisons are
+		// never trusted, next leaves each call to nextSlow.
 		NeverTrust: c.logical,
 	})
 	g.ctx, g.cancel = context.WithCancel(context.Background())

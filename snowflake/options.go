@@ -52,8 +52,8 @@ func newConfig(opts []Option) (config, error) {
 }
 
 // checkLogicalTime returns an error if WithLogicalTime is given together with WithLag or
-// OnClockBackwards. These two options would have no effect, because logical time does not
-// follow the clock.
+// OnClockBackwards. These two options would have no effect, because under WithLogicalTime the
+// generator does not follow the clock.
 func (c *config) checkLogicalTime() error {
 	var names []string
 	if c.lag > 0 {
@@ -70,7 +70,7 @@ func (c *config) checkLogicalTime() error {
 
 // adopt takes the clock and the layout from the source, if the source has them. It returns an
 // error if the source has a clock and an option gives one too, or if an option gives another
-// layout than the source. If neither gives a layout, it sets the default layout.
+// layout than the source. If neither gives a layout, adopt sets the default layout.
 func (c *config) adopt(src WorkerSource) error {
 	if wall := src.Clock(); wall != nil {
 		if c.wall != nil {
@@ -190,13 +190,14 @@ func WithMaxJump(limit time.Duration) Option {
 	})
 }
 
-// WithLogicalTime uses the generator's own time. It starts at the wall clock and
-// advances only when a tick's sequence is used up. Calls then never wait for the clock,
-// and IDs are as dense as possible. It needs a source that grants windows; under a
-// fixed worker it is an error. It is also an error with WithLag or OnClockBackwards,
-// which would have no effect. [WithMaxJump] still limits the time that [Grant.Now]
-// returns to the source. The generator itself continues through a jump, within its
-// window.
+// WithLogicalTime makes the generator ignore the clock after its start. The time in its
+// IDs starts at the wall clock, and advances by a tick only when the sequence of a tick
+// is used up. Calls then never wait for the clock, and IDs are as dense as possible.
+//
+// The option needs a source that grants windows. Under a fixed worker it is an error. It
+// is also an error together with WithLag or OnClockBackwards, which would have no effect.
+// [WithMaxJump] still limits the time that [Grant.Now] returns to the source. The
+// generator itself continues through a jump, within its window.
 func WithLogicalTime() Option {
 	return optionFunc(func(c *config) error {
 		c.logical = true
@@ -237,10 +238,10 @@ func Fail() ClockPolicy { return ClockPolicy{} }
 // over, and fail after a larger one. [Generator.TryNext] fails instead of waiting.
 func Wait(limit time.Duration) ClockPolicy { return ClockPolicy{max: limit, wait: true} }
 
-// Tolerate returns a policy under which the generator continues in logical time, ahead
-// of the wall clock by the size of the step back, up to limit, and fails after a larger
-// one. Under a fixed worker keep the limit small, because after a restart the next
-// process cannot know how far ahead this process was.
+// Tolerate returns a policy under which calls continue after a step back of up to limit,
+// and fail after a larger one. The time in the IDs is then ahead of the wall clock by the
+// size of the step back. Under a fixed worker keep the limit small, because after a restart
+// the next process cannot know how far ahead this process was.
 func Tolerate(limit time.Duration) ClockPolicy { return ClockPolicy{max: limit} }
 
 // A SequenceStart is the sequence number at which a tick starts, for

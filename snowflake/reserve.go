@@ -29,8 +29,9 @@ type reservation struct {
 func (r *reservation) isDue() bool { return r.count > 0 && r.dueTick <= r.nowTick }
 
 // reserve takes n slots, or fewer if the window ends before the last of them. It then waits,
-// without holding a lock, until the tick of the last slot begins. If wait is false, it returns
-// an error instead of waiting. If ctx ends during the wait, the slots are lost and never issued.
+// without holding a lock, until the tick of the last slot begins. If wait is false and reserve
+// would have to wait, reserve takes no slot and returns an error. If ctx ends during the wait, the
+// slots are lost and never issued.
 // If the grant is revoked during the wait, the slots are lost too, and reserve starts over. It
 // also starts over if another call has taken the slots first.
 func (g *Generator) reserve(ctx context.Context, n uint64, wait bool) (reservation, error) {
@@ -57,8 +58,8 @@ func (g *Generator) reserve(ctx context.Context, n uint64, wait bool) (reservati
 
 // nextReservation computes which slots a call can take next, up to n of them, from the current
 // state and the clock. It does not change the state, so the caller takes the slots by commit.
-// The count is zero if the call has to wait or fail first. The error is that of checkedNow, or
-// ErrClosed.
+// The count is zero if the call has to wait or fail first. The error is ErrClosed or the error
+// of checkedNow.
 func (g *Generator) nextReservation(n uint64) (reservation, error) {
 	// The state is loaded before the clock and before the grant, because commit fails if
 	// the state changes after this line. absorbStepBack changes the state when the clock has
@@ -81,7 +82,8 @@ func (g *Generator) nextReservation(n uint64) (reservation, error) {
 	if r.at, r.catchUp, err = g.checkedNow(); err != nil || r.catchUp > 0 {
 		return r, err
 	}
-	// Not beyond the layout's end, so that a slot of the tick fits into 64 bits.
+	// Under WithLogicalTime, r.at is the largest moment. nowTick is at most the layout's end, so
+	// that a slot of the tick fits into 64 bits.
 	r.nowTick = min(g.clock.TickAt(r.at.Logical), uint64(g.layout.endTick()))
 	r.first = g.firstFree(r, n)
 	r.count = min(n, limit-min(r.first, limit)) // up to the end of the window
@@ -91,9 +93,10 @@ func (g *Generator) nextReservation(n uint64) (reservation, error) {
 }
 
 // firstFree returns the first slot of a block of n slots. In general this is the slot after the
-// last slot. But if the grant has issued no slot yet, or if the slot after the last slot is in
-// an older tick than WithLag allows, firstFree begins a new tick, at the sequence number that
-// startOf chooses.
+// last slot. In two cases firstFree instead begins a new tick, at the sequence number that startOf
+// chooses. In the first case, the grant has issued no slot yet. In the second case, the slot after
+// the last slot is in an older tick than WithLag allows. The second case does not occur under
+// WithLogicalTime, because slots there do not become too old.
 func (g *Generator) firstFree(r reservation, n uint64) slot {
 	following := r.last + 1
 	// oldest is the first slot of the oldest tick that WithLag allows, and not below tick zero.
@@ -134,11 +137,11 @@ func (g *Generator) startOf(id uint64) uint64 {
 // has no slots, waitOrFail waits until the caller can make a new reservation, for example until a
 // step back is over or the source has extended the window. If the reservation has slots that are
 // not due yet, waitOrFail returns nil at once, because the caller first commits the slots and
-// then waits for them. If wait is false, it returns an error instead of waiting, and does not
-// ask the source.
+// then waits for them. If wait is false, waitOrFail returns an error in all these cases, and does
+// not ask the source.
 func (g *Generator) waitOrFail(ctx context.Context, r reservation, wait bool) error {
 	switch {
-	case r.grant.retired.Load(): // another call is just replacing the grant
+	case r.grant.retired.Load(): // another call is replacing the grant; TryNext waits too, because this needs no store
 		runtime.Gosched()
 		return nil
 	case r.catchUp > 0 && !wait:
@@ -169,8 +172,8 @@ func (g *Generator) checkDeadline(ctx context.Context, dueTick uint64) error {
 	return nil
 }
 
-// commit takes the slots of the reservation by moving the state to its last slot, and
-// reports whether it has. It fails if the state has changed since it was loaded.
+// commit takes the slots of the reservation by moving the state to the reservation's last slot,
+// and reports whether it has. It fails if the state has changed since nextReservation loaded it.
 //
 // Stats computes the number of issued IDs as the last slot minus the skipped slots. Therefore
 // commit counts as skipped the slots between r.last and r.first. If the slots of the reservation
@@ -199,8 +202,10 @@ func (g *Generator) commit(r reservation) bool {
 // clock would hang.
 const maxStandstill = 10 * time.Second
 
-// waitUntilDue waits until the tick of the reservation's last slot begins. The slots then
-// count as issued. It returns false if the grant has been revoked during the wait.
+// waitUntilDue waits until the tick of the reservation's last slot begins. It then counts the
+// slots as issued, and returns true. If the grant has been revoked during the wait, it returns
+// false and no error. It returns an error if ctx ends during the wait, or if the clock of
+// WithClock stands still for maxStandstill.
 func (g *Generator) waitUntilDue(ctx context.Context, r reservation) (due bool, err error) {
 	if r.isDue() {
 		return true, nil

@@ -323,7 +323,9 @@ func TestRevokedGrantStaysRevoked(t *testing.T) {
 	}
 }
 
-// A revoked grant keeps its last tick, because the source releases the worker above it.
+// After Revoke, Last of the grant still returns the last tick that a call has reserved,
+// and Retire gets this tick, because the source releases the worker above it. Once the
+// grant has been released or replaced, its Last returns the zero time.
 func TestLastOfARevokedGrant(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(t *testing.T, g *snowflake.Generator, src *replacingSource){
@@ -473,7 +475,8 @@ func TestStepBackAfterARevocation(t *testing.T) {
 	}
 }
 
-// The last ID of a layout may have every bit set. After Revoke no ID follows it.
+// The first ID of this generator is the last of the layout, with all 63 bits set. After
+// Revoke, which sets the 64th bit of the generator's state, calls return ErrFenced.
 func TestRevokeAtTheLastID(t *testing.T) {
 	t.Parallel()
 	l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: 30 * 365 * 24 * time.Hour, DatacenterBits: 31, WorkerBits: 31}

@@ -12,8 +12,8 @@ import (
 // A source must never let two grants of one worker overlap in a tick, in any process.
 // The uniqueness of IDs depends on this alone, and nothing else ensures it. A generator
 // calls Grant once and the other methods one at a time, except that Retire may run
-// while Extend is still waiting. It rejects a grant that is nil, made for another
-// layout, used before, revoked, or past its window.
+// while Extend is still waiting. The generator rejects a grant that is nil, made for
+// another layout, used before, revoked, or past its window.
 //
 // A source calls [Grant.Revoke] when it learns that another process may hold the
 // worker. The generator then calls Extend, as at the end of a window, and retires the
@@ -48,8 +48,9 @@ type WorkerSource interface {
 
 	// Retire is called once for every grant, when no more IDs will be issued under it.
 	// last is the start of the last tick in which an ID may have been issued, even if the
-	// grant was revoked. If no ID was issued, last is the tick before the tick in which the
-	// generator began, or for a rejected grant the tick before its window. A grant that
-	// was rejected because it was used before is not retired again.
+	// grant was revoked. If no ID was issued, last is the start of the tick before the tick
+	// in which the generator began. For a rejected grant, last is the start of the tick
+	// before its window. A grant that was rejected because it was used before is not retired
+	// again.
 	Retire(ctx context.Context, held *Grant, last time.Time) error
 }

@@ -229,8 +229,8 @@ func TestReplacedWorkerIsRetiredWithoutTheCaller(t *testing.T) {
 	}
 }
 
-// A window begins with the first tick that lies in it as a whole, because the previous
-// window may end within the tick before.
+// If a window begins within a tick, the first ID is of the next tick, because the previous
+// window may end within the same tick.
 func TestWindowBeginsWithAWholeTick(t *testing.T) {
 	t.Parallel()
 	s := newScript()

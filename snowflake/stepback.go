@@ -8,12 +8,15 @@ import (
 	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
-// checkedNow returns the present moment of logical time, up to which slots may be issued. If a
-// step back is not over and the policy is Wait, catchUp is the time that the call must first
-// wait; otherwise it is zero. checkedNow returns an error if the wall clock is further behind
-// than the policy allows, or has jumped further ahead than WithMaxJump allows.
+// checkedNow returns the moment up to which slots are due, which is the present moment of logical
+// time. If a step back is not over and the policy is Wait, catchUp is the time that the call must
+// first wait. In all other cases catchUp is zero. checkedNow returns an error if the wall clock is
+// further behind than the policy allows, or has jumped further ahead than WithMaxJump allows.
+//
+// Under WithLogicalTime, where IDs do not follow the clock, checkedNow returns the largest moment,
+// because every slot is due. There it returns neither a wait nor an error.
 func (g *Generator) checkedNow() (at clock.Moment, catchUp time.Duration, err error) {
-	if g.logical { // under WithLogicalTime no slot waits for the clock, so every slot is due
+	if g.logical { // the last ID, and not the clock, shows how near the layout's end is
 		g.warnBeforeExpiry(g.last() >> g.sequenceBits)
 		return clock.Moment{Logical: math.MaxInt64}, 0, nil
 	}
@@ -24,8 +27,9 @@ func (g *Generator) checkedNow() (at clock.Moment, catchUp time.Duration, err er
 }
 
 // observe returns the present moment of logical time. If the last comparison of logical time with
-// the wall clock is no longer trusted, it compares them first. If another call is comparing them,
-// it does not wait for that call, and returns the moment without the result.
+// the wall clock is no longer trusted, observe compares the two first, so that logical time can
+// follow the wall clock. If another call is making this comparison, observe does not wait for that
+// call, and returns the moment as it was before the comparison.
 func (g *Generator) observe() clock.Moment {
 	at := g.clock.Now()
 	if !g.clock.Due(at) || !g.clock.TryLock() {
@@ -108,10 +112,10 @@ func (g *Generator) tolerates(behind time.Duration) bool {
 	return behind < g.layout.Tick || behind <= g.policy.max && !g.policy.wait
 }
 
-// applyPolicy decides by the last comparison of the clocks whether a call may continue. It
-// returns zero if it may. It returns how long the call must wait for the wall clock under the
-// policy Wait. It returns an error if the wall clock is further behind than the clock policy
-// allows, or further ahead than WithMaxJump allows.
+// applyPolicy decides by the last comparison of the clocks whether a call may continue. If the
+// call may continue, catchUp is zero. If the call must wait for the wall clock, under the policy
+// Wait, catchUp is the time to wait. applyPolicy returns an error if the wall clock is further
+// behind than the clock policy allows, or further ahead than WithMaxJump allows.
 func (g *Generator) applyPolicy() (catchUp time.Duration, err error) {
 	offset := g.clock.Offset()
 	if err := g.checkJump(offset); err != nil {
@@ -131,8 +135,8 @@ func (g *Generator) applyPolicy() (catchUp time.Duration, err error) {
 }
 
 // checkJump returns an error if the wall clock is ahead of logical time by more than WithMaxJump
-// allows. offset is the wall clock minus logical time. Once the clock has kept its new time for
-// a minute, logical time follows it, and the offset is zero again.
+// allows. offset is the wall clock minus logical time. Once the wall clock has kept its new time
+// for a minute, logical time follows the wall clock, and the offset is zero again.
 func (g *Generator) checkJump(offset time.Duration) error {
 	if offset <= g.maxJump {
 		return nil

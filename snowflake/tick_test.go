@@ -503,7 +503,8 @@ func TestScriptedClockIsAlwaysRead(t *testing.T) {
 	}
 }
 
-// Logical time starts at the machine's clock and does not follow it.
+// Under WithLogicalTime IDs start at the time of the machine's clock. They do not follow
+// the clock, so they are consecutive although the clock moves on.
 func TestLogicalTimeOnTheMachinesClock(t *testing.T) {
 	t.Parallel()
 	w := newWindows(freshLayout(), time.Now, time.Hour)

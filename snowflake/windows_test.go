@@ -317,8 +317,9 @@ func TestLagStopsAtTheBound(t *testing.T) {
 	}
 }
 
-// A block that is larger than the rest of the window comes in parts, and no part is
-// past the bound.
+// Fill takes a block that is larger than the rest of the window in parts, one from each
+// window. No part may be past the bound. Close, at the end of the test, would return an
+// error for such a part.
 func TestFillAcrossWindows(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
@@ -417,7 +418,8 @@ func retireUnderLoad(t *testing.T, end func(*windows, *snowflake.Generator)) {
 	}
 }
 
-// In logical time a tick lasts until its sequence is used up, whatever the clock does.
+// Under WithLogicalTime a tick lasts until its sequence is used up, although the clock
+// stands still, steps back, and then steps forward.
 func TestLogicalTime(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
@@ -433,7 +435,8 @@ func TestLogicalTime(t *testing.T) {
 	}
 }
 
-// Logical time on a fixed worker is an error, because it could run ahead without bound.
+// WithLogicalTime on a fixed worker is an error, because the IDs could run ahead of the
+// clock without bound.
 func TestLogicalTimeNeedsWindows(t *testing.T) {
 	t.Parallel()
 	if _, err := snowflake.New(snowflake.Static(6, 6), snowflake.WithLogicalTime()); err == nil {

@@ -89,7 +89,8 @@ func TestAfterApply(t *testing.T) {
 	})
 }
 
-// openPlugin opens the plugin on db.
+// openPlugin opens the plugin on db, and returns its generator, which is closed at the end
+// of the test.
 func openPlugin(t *testing.T, db *gorm.DB) *snowflake.Generator {
 	t.Helper()
 	gen, err := gormflake.Open(t.Context(), db, gormflake.WithLease(lease.WithLogger(slog.New(slog.DiscardHandler))))

@@ -36,8 +36,9 @@ func size(bytes int64) string {
 	return significant(value) + " " + units[unit]
 }
 
-// duration returns d in words, for example "about 1.5 min" or "about 40 ms". It rounds to
-// about two digits, because estimates are not more accurate.
+// duration returns d in words, for example "about 1.5 min" or "about 40 ms", and "at once"
+// if d is less than 10 ms. It rounds to about two digits, because estimates are not more
+// accurate.
 func duration(d time.Duration) string {
 	switch {
 	case d < 10*time.Millisecond:

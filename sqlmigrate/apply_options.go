@@ -47,24 +47,24 @@ type runOption struct {
 	onlineOptionFunc
 }
 
-// WithLockTimeout limits how long a statement waits for a lock to d. The limit matters
-// because, while the statement waits, all later statements for the same table wait behind
-// it. After a timeout, the statement is tried again, see [WithRetryFor].
+// WithLockTimeout limits to d how long a statement waits for a lock. The limit matters
+// because all later statements for the same table wait behind a statement that waits. After
+// a timeout, the statement is tried again, see [WithRetryFor].
 //
 // For [Plan.Apply] the default is 5 seconds. Zero keeps the timeout that the database, or
 // on SQLite the connection, is configured with, which may be unlimited. MySQL and MariaDB
 // count in whole seconds; d is rounded up.
 //
-// For a short step of an [OnlinePlan], such as the swap, the default is 200 ms, and d
-// must be a millisecond or more. The first try waits for an eighth of d, and each further try
+// For a short step of an [OnlinePlan], such as the swap, the default is 200 ms, and d must
+// be a millisecond or more. The first try waits for an eighth of d, and each further try
 // for an eighth more, up to d.
 //
-// On MariaDB and MySQL, each try begins with short attempts, which the step repeats for three
-// seconds, or for the wait of the try if that is longer. No program waits behind a short
-// attempt on MariaDB, and on MySQL a program waits for at most 10 ms. If no short attempt
-// succeeds, the step waits for the lock as described above. On MySQL the limit of this wait
-// is a second or less. On MariaDB the limit is always a second, which is the shortest timeout
-// of that server.
+// On MariaDB and MySQL, each try begins with short attempts, which the step repeats for
+// three seconds, or for the wait of the try if that is longer. No program waits behind a
+// short attempt on MariaDB, and on MySQL a program waits for at most 10 ms. If no short
+// attempt succeeds, the step waits for the lock as described above. On MySQL the limit of
+// this wait is a second or less. On MariaDB the limit is always a second, which is the
+// shortest timeout of that server.
 func WithLockTimeout(d time.Duration) RunOption {
 	return runOption{
 		func(c *run.Config) error {
@@ -78,14 +78,15 @@ func WithLockTimeout(d time.Duration) RunOption {
 	}
 }
 
-// WithRetryFor limits how long a statement is tried again after it waited too long for a
-// lock, see [WithLockTimeout], or was the victim of a deadlock. Zero means that the first
-// such error is returned. The end of the context also ends the attempts.
+// WithRetryFor sets for how long a statement is tried again if it waited too long for a
+// lock, see [WithLockTimeout], or if it was the victim of a deadlock. Zero means that the
+// first such error is returned. The end of the context also ends the attempts.
 //
-// For [Plan.Apply] the default is 2 minutes. An attempt repeats the whole transaction,
-// and on MySQL and MariaDB the statement alone. Between attempts there are pauses that
-// grow from a quarter of a second to 15 seconds. In a pause no lock is held, so that the
-// sessions that waited can proceed. [WithProgress] reports each attempt.
+// For [Plan.Apply] the default is 2 minutes. An attempt repeats the whole transaction, and
+// on MySQL and MariaDB the statement alone. The pauses between attempts grow from a quarter
+// of a second at most to 15 seconds at most. In a pause the move holds no lock, so that the
+// sessions that waited behind the move can proceed. [WithProgress] reports each attempt
+// that failed.
 //
 // For a short step of an [OnlinePlan] the default is 10 minutes.
 func WithRetryFor(d time.Duration) RunOption {
@@ -101,8 +102,9 @@ func WithRetryFor(d time.Duration) RunOption {
 	}
 }
 
-// WithPhases applies only the named phases, always in the order of the plan. If the plan
-// does not have such a phase, because the phase has no work, that is not an error.
+// WithPhases limits a call to the named phases. Apply runs them in the order of the plan,
+// and Revert in the reverse order, whatever the order of the names. If the plan does not
+// have such a phase, because the phase has no work, that is not an error.
 func WithPhases(names ...PhaseName) ApplyOption {
 	return applyOptionFunc(func(c *run.Config) error {
 		if len(names) == 0 {

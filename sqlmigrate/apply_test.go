@@ -13,7 +13,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// Apply runs the phases in their order, each in a transaction of its own.
+// Apply runs the phases in their order, each in a transaction of its own, with the lock
+// timeout of the option.
 func TestApplyOrder(t *testing.T) {
 	t.Parallel()
 	f := &sqlmigrate.FakeEngine{}
@@ -43,8 +44,8 @@ func TestRevertOrder(t *testing.T) {
 	wantRuns(t, f, [][]string{{"check 2"}, {"check 1"}, {"check 2", "down 4"}, {"check 1", "down 3", "down 1", "down 2"}})
 }
 
-// WithPhases selects phases, and cannot change their order. A phase that the plan does
-// not have, here detach, is ignored.
+// WithPhases selects phases, and does not change their order. Here it names guard before
+// detach. The plan has no phase detach, which is not an error.
 func TestPhases(t *testing.T) {
 	t.Parallel()
 	f := &sqlmigrate.FakeEngine{}
@@ -115,8 +116,9 @@ func TestProgress(t *testing.T) {
 }
 
 // The error of a failed statement names the phase, the table and the statement, and says
-// which changes are kept. Without transactions, as on MySQL, these are the statements
-// before it. Statement 9 does not exist, so that the transaction fails at its end.
+// which changes are kept. With transactions, the database keeps no change of the phase.
+// Without transactions, as on MySQL, it keeps the statements before the failed one. No
+// phase has a statement 9, so with this number the transaction fails at its COMMIT.
 func TestFailure(t *testing.T) {
 	t.Parallel()
 	const rolledBack = "(nothing of this phase has been changed"
@@ -159,7 +161,9 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// The error of a second phase also says that the first phase has been applied.
+// The error of a second phase also says that the first phase has been applied. FakeEngine
+// fails at statement 2 of each phase. The first Apply has one statement in phase widen, and
+// fails at the end of this phase. The second Apply has none, and fails in phase guard.
 func TestFailureAfterPhase(t *testing.T) {
 	t.Parallel()
 	f := &sqlmigrate.FakeEngine{FailAt: 2, Err: errors.New("broken")}
@@ -168,7 +172,7 @@ func TestFailureAfterPhase(t *testing.T) {
 	p.Phases[1].Steps[0].Up = append(p.Phases[1].Steps[0].Up, sqlmigrate.Statement{SQL: "up 5"})
 	err := p.Apply(t.Context(), sqlite(t))
 	migratetest.WantError(t, err, "phase widen, after its last") // widen has only one statement here, so statement 2 is its end
-	// Without a statement, phase widen succeeds, and statement 2 is up 5 of phase guard.
+	// Without a statement, phase widen succeeds. Statement 2 is then "up 5" of phase guard.
 	f.FailAt = 0
 	p.Phases[0].Steps[0].Up = nil
 	f.FailAt = 2

@@ -160,8 +160,9 @@ func TestTryKeysFindsCode(t *testing.T) {
 	})
 }
 
-// A trigger that writes the key to a narrow column would fail at the first Snowflake ID,
-// so it is a blocker.
+// A trigger that writes the key to a narrow column of another table would fail at the first
+// Snowflake ID, so it is a blocker. A trigger that writes the key to a wide column, or to a
+// column that the plan widens, is not.
 func TestTriggerIntoNarrowColumn(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.Postgres, testdb.MariaDB, testdb.MySQL} {
@@ -199,8 +200,11 @@ func TestTriggerIntoNarrowColumn(t *testing.T) {
 	}
 }
 
-// A view can be inserted into although it does not show the key of its table. The plan
-// names such views, and leaves out views that show the key and views of several tables.
+// A program can insert into a view of a single table, even if the view does not show the
+// key of the table. Such an INSERT fails after phase detach, because it cannot give a key.
+// The plan has a note on these views, but not on views that show the key, even under
+// another name, and not on views of several tables or with an aggregate, into which no
+// program can insert.
 func TestViewsThatInsert(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.Postgres, testdb.MariaDB, testdb.MySQL} {

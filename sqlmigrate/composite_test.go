@@ -67,14 +67,15 @@ func movedColumns(plan *sqlmigrate.Plan) []string {
 	return slices.Sorted(slices.Values(names))
 }
 
-// A column with a default is not a key if the default is not a counter, or if the column
-// refers to another key. It keeps its default after the move, and no guard refuses zero,
-// because the default may be zero.
+// A column of a primary key can have a DEFAULT although the database does not assign keys
+// by it, because the column is a reference, or because the DEFAULT is an expression. The
+// plan must not take such a column for an assigned key. Otherwise phase detach would drop
+// the DEFAULT, and phase guard would reject 0, which can be the value of the DEFAULT.
 func TestDefaultsThatAreNoCounters(t *testing.T) {
 	t.Parallel()
-	// Defaults, by dialect, of a column with the tenant of a row. The default reads the
-	// tenant from a setting of the session. On MySQL the name of the user takes the place of
-	// the setting.
+	// An expression for the DEFAULT of a column with the tenant of a row, by dialect. It
+	// reads the tenant from a setting of the session. On MySQL the name of the user takes
+	// the place of the setting.
 	tenant := map[string]string{
 		"postgres": "coalesce(nullif(current_setting('app.t', true), ''), '7')::int",
 		"mysql":    "(char_length(user()))",

@@ -32,7 +32,8 @@ func engineFor(db *gorm.DB) (engine.Engine, error) {
 	return engineOf(db.Dialector.Name())
 }
 
-// checkDialect returns an error unless db is a handle of a database of dialect want.
+// checkDialect returns an error if db was not opened, or is not a handle of a database of
+// dialect want.
 func checkDialect(db *gorm.DB, want string) error {
 	if err := checkHandle(db); err != nil {
 		return err
@@ -109,7 +110,8 @@ func otherConns(db *gorm.DB) *sql.DB {
 }
 
 // unwrap returns the pool in from, which may be the pool itself or a value that contains
-// the pool, such as a [gorm.PreparedStmtDB].
+// the pool, such as a [gorm.PreparedStmtDB]. It returns an error if from has no pool, for
+// example because it is a single connection.
 func unwrap(from gorm.ConnPool) (*sql.DB, error) {
 	pool, _ := from.(*sql.DB)
 	if connector, ok := from.(gorm.GetDBConnector); ok {

@@ -19,7 +19,8 @@ type Ran struct {
 	LockTimeout time.Duration
 }
 
-// A FakeEngine records the calls of its methods, and does not use a database.
+// A FakeEngine is an engine without a database. It records the statements that its method
+// Run receives, and fails at one of them if FailAt is set.
 type FakeEngine struct {
 	FailAt int   // the number of the statement of each run that fails, from 1 on; 0 means none, and a number above the last one means the commit
 	Err    error // the error of that statement
@@ -61,8 +62,9 @@ func (*FakeEngine) Script(statements []plan.Statement, format engine.Format) str
 	return text
 }
 
-// Transactions and LockTimeout call the real engine of the plan's database, so that a
-// test can choose by [Plan.Dialect] how package run repeats and reports.
+// Transactions and LockTimeout return the results of the real engine for the plan's
+// database. A test can therefore choose by [Plan.Dialect] whether package run takes the
+// phases for transactions, and which errors it retries.
 func (f *FakeEngine) Transactions() bool { return engines[f.plan.Dialect].Transactions() }
 
 func (f *FakeEngine) LockTimeout(err error) bool { return engines[f.plan.Dialect].LockTimeout(err) }
@@ -82,7 +84,8 @@ func (*FakeEngine) Sample(context.Context, *sql.Conn, plan.TableName, []engine.N
 // SetEngine makes p use f.
 func SetEngine(p *Plan, f *FakeEngine) { p.engine, f.plan = f, p }
 
-// ModelReferences returns the references that Inspect finds in models.
+// ModelReferences returns the references that Inspect finds in models, for example
+// "toys.owner_id -> people.id".
 func ModelReferences(db *gorm.DB, targets ...any) ([]string, error) {
 	c, err := configure(db, targets, nil)
 	if err != nil {

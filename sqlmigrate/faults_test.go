@@ -17,11 +17,12 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// eachFault calls do with a fault in each of its statements, for each kind of fault in
-// of. do must return an error or the same text as without a fault. If the texts differ,
-// eachFault first calls do without a fault again, because the server's statistics may
-// have changed. By default it tests only every third statement, which takes one minute
-// instead of three.
+// eachFault calls do again and again, each time with a fault in another statement that do
+// sends. The parameter of lists the kinds of faults. do must return an error, or the same
+// text as without a fault. If the texts differ, eachFault first calls do without a fault
+// again, because the server's statistics may have changed.
+//
+// By default it tests only every third statement, which takes one minute instead of three.
 func eachFault(t *testing.T, db *gorm.DB, do func(faulty *gorm.DB) (string, error), of ...testdb.Fault) {
 	t.Helper()
 	faulty, faults := testdb.Faulty(t, db)
@@ -129,7 +130,8 @@ func faultyTargets() []testdb.Target {
 	return []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.MySQL, testdb.Postgres}
 }
 
-// If Inspect cannot read something, it returns an error, and not an incomplete plan.
+// If a query of Inspect fails, or its rows cannot be read, Inspect returns an error, and
+// not an incomplete plan.
 func TestInspectFails(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, faultyTargets(), func(t *testing.T, db *gorm.DB) {
@@ -139,8 +141,8 @@ func TestInspectFails(t *testing.T) {
 	})
 }
 
-// If Inspect cannot read something in a schema that has blockers, it returns an error,
-// and not a plan that lacks a blocker.
+// If a query of Inspect fails in a schema that has blockers, Inspect returns an error, and
+// not a plan that lacks a blocker.
 func TestInspectOfBlockersFails(t *testing.T) {
 	t.Parallel()
 	blockers := map[string][]string{
@@ -165,7 +167,8 @@ func TestInspectOfBlockersFails(t *testing.T) {
 	})
 }
 
-// If FindReferences cannot read something, it returns an error and no columns.
+// If a query of FindReferences fails, its rows cannot be read, or the connection is lost,
+// FindReferences returns an error and no columns.
 func TestFindReferencesFails(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.MySQL}, func(t *testing.T, db *gorm.DB) {
@@ -180,8 +183,8 @@ func TestFindReferencesFails(t *testing.T) {
 	})
 }
 
-// If a statement of Apply or Revert fails, the next call on another connection completes
-// the run.
+// If a statement of Apply fails, the next Apply, on another connection, completes the work.
+// The same holds for Revert.
 func TestApplyFails(t *testing.T) {
 	t.Parallel()
 	for _, target := range faultyTargets() {

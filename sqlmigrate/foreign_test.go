@@ -94,7 +94,8 @@ func readForeign(t *testing.T, name, dialect string) foreignScript {
 // createPattern matches the statement that creates a table, and its name.
 var createPattern = regexp.MustCompile(`^CREATE TABLE (\w+)`)
 
-// targets returns the tables to be moved, which are all but the tables that keep a history.
+// targets returns the tables to be moved, which are all tables of the script except those
+// whose name ends with history.
 func (s foreignScript) targets() (targets []any) {
 	for _, statement := range s.create {
 		if m := createPattern.FindStringSubmatch(statement); m != nil && !strings.HasSuffix(m[1], "history") {

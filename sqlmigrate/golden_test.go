@@ -16,8 +16,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// The whole text of the plan for faultySchemas is kept in testdata, so that people can
-// read how a change of the code changes a plan. Of other plans, only hashes are kept.
+// The plan for faultySchemas is the same as the text in testdata. People can see from this
+// file how a change of the code changes a plan. Of other plans, testdata has only hashes.
 func TestPlanIsKept(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, faultyTargets(), func(t *testing.T, db *gorm.DB) {
@@ -28,9 +28,9 @@ func TestPlanIsKept(t *testing.T) {
 	})
 }
 
-// The whole text of an online plan is kept in testdata, with the row of table
-// sqlmigrate_online that stores the plan, because a later release must be able to resume
-// a move from this row.
+// An online plan, and the row of table sqlmigrate_online that stores it, are the same as
+// the text in testdata. A difference would show that a later release might not be able to
+// resume a move from this row.
 func TestMoveIsKept(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.MariaDB, testdb.Postgres}, func(t *testing.T, db *gorm.DB) {
@@ -55,8 +55,8 @@ func nameOf(t *testing.T) string {
 	return name
 }
 
-// journalOf returns the only row of table sqlmigrate_online as text, without its times.
-// It fails the test unless the stored plan is equal to kept.
+// journalOf returns the only row of table sqlmigrate_online as text, without the plan and
+// the times. It fails the test unless the plan in the row is equal to kept.
 func journalOf(t *testing.T, db *gorm.DB, kept string) string {
 	t.Helper()
 	row := map[string]any{}

@@ -12,8 +12,8 @@ import (
 )
 
 // handPlan returns a plan for SQLite that is written by hand. Phase widen has the
-// statements "up 1", "up 2" and a long one, phase guard has "up 4". The plan runs on f,
-// which records the statements. If f is nil, the plan can only be printed.
+// statements "up 1" and "up 2", and [longStatement]. Phase guard has "up 4". The plan runs
+// on f, which records the statements. If f is nil, the plan can only be printed.
 func handPlan(f *sqlmigrate.FakeEngine) *sqlmigrate.Plan {
 	p := &sqlmigrate.Plan{
 		Dialect: "sqlite",

@@ -13,7 +13,8 @@ import (
 
 // Apply returns ErrIncomplete if a requested phase leaves work undone, or if a table
 // rejects keys after the last phase. The trigger is created after the plan was made, so
-// only Apply can find it. Apply does not try keys if phases are still to come.
+// that only Apply can find it. If a requested phase is not the last, Apply does not try
+// keys, and succeeds in spite of the trigger.
 func TestApplyIncomplete(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// clockDifference is how far the clock of another machine may be ahead of this
-	// machine's clock before the keys that it issues are blockers.
+	// clockDifference is how far another machine's clock may be ahead of this machine's
+	// clock. A key that is further ahead is a blocker.
 	clockDifference = time.Minute
 
 	// earlyEpoch is the time after a layout's epoch in which IDs can be as small as the keys
@@ -51,7 +51,8 @@ const (
 // because a schema cannot be planned while it is being changed. If a running Apply does
 // not end within ten seconds, Inspect returns an error.
 //
-// A key that is more than a minute ahead of this machine's clock is a blocker.
+// A key that is more than a minute ahead of this machine's clock is a blocker, because a
+// generator could issue the same number later.
 //
 // A blocker is not an error of Inspect: it is in [Plan.Blockers], and [Plan.Err] returns
 // it as an error. Inspect returns an error for a target that does not exist or is not
@@ -91,14 +92,17 @@ func Validate(db *gorm.DB, targets []any, opts ...Option) error {
 	return err
 }
 
-// TryKeys inserts two keys into empty copies of tables: a key that would be issued now,
-// and the last key of the layout. The tables are the targets, as for [InspectWith], and
-// all tables that references connect with them. The copies have the present definitions
-// of the tables, so call TryKeys after the move.
+// TryKeys inserts two keys into empty copies of tables: a key that would be issued now, and
+// the last key of the layout. The tables are the targets, as for [InspectWith], and all
+// tables that references connect with them. The copies have the present definitions of the
+// tables, so call TryKeys after the move.
 //
-// rejected lists columns that reject the first key, views that cannot be read with it,
-// and triggers that still assign keys. notes describe the results for the second key, and
-// the tables that could not be tried.
+// rejected lists the columns that reject the first key, and the views that cannot be read
+// with it. It also lists triggers that still assign keys, triggers and rules that insert
+// rows without a key or write a key into a narrow column, and the tables that cannot be
+// tried because of a blocker, for example because they have no primary key. notes describe
+// the results for the second key, other code that inserts rows without a key, and the other
+// tables in which no key could be tried.
 //
 // A copy is a temporary table, or a table that TryKeys drops afterwards. No trigger of an
 // original table fires, and no program has to wait.
@@ -117,8 +121,9 @@ func TryKeys(ctx context.Context, db *gorm.DB, targets []any, opts ...Option) (r
 			return engine.Findings{}, err
 		}
 		findings, err := e.Try(ctx, conn, c.trial(found))
-		// A blocker of a plan does not matter here if its table was tried. If find left its
-		// table out of found.Tables, the blocker is the reason why the table was not tried.
+		// The blockers of a plan do not matter here, with one exception. If find left a
+		// table out of found.Tables, the table's blockers are the reasons why no key was
+		// tried in it.
 		for _, b := range found.Blockers {
 			if !slices.ContainsFunc(found.Tables, func(t Table) bool { return t.TableName() == b.Table }) {
 				findings.Blockers = append(findings.Blockers, b)
@@ -135,8 +140,9 @@ func TryKeys(ctx context.Context, db *gorm.DB, targets []any, opts ...Option) (r
 }
 
 // inspect makes the plan. If the engine finds no blockers in the catalog, inspect also
-// tries keys in copies of the tables that already have the column types of the plan,
-// because the catalog does not show whether, for example, a trigger accepts an ID.
+// tries keys in copies of the tables. These copies have the column types of the plan, as
+// the tables will have after the move. The trial is necessary because the catalog does not
+// show, for example, whether a trigger accepts an ID.
 func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e engine.Engine) (*Plan, error) {
 	found, notes, err := c.find(ctx, conn, e)
 	if err != nil {
@@ -175,9 +181,9 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 // textOf returns the text of a note.
 func textOf(note engine.Note) string { return note.Text }
 
-// find runs the engine's Inspect for the tables of c, and returns its result. It leaves out
-// a reference of a model if a table or column of the reference does not exist. The second
-// result is the list of notes that say so.
+// find runs the engine's Inspect for the tables of c, and returns its result. If a
+// reference of a model names a table or column that does not exist, find leaves the
+// reference out, and adds a note about it to the second result.
 func (c *config) find(ctx context.Context, conn *sql.Conn, e engine.Engine) (*engine.Result, []string, error) {
 	references, notes, err := c.existing(ctx, conn, e)
 	if err != nil {
@@ -200,12 +206,14 @@ func (c *config) find(ctx context.Context, conn *sql.Conn, e engine.Engine) (*en
 	return found, notes, err
 }
 
-// smallestIssued returns the number from which on a key is taken for an ID. It is above the IDs
-// of the first day after the epoch. While this day lasts, it is the smallest ID of the present
-// time, which is below the IDs of the day's end.
+// smallestIssued returns the number from which on a key is taken for an ID. Smaller keys
+// are taken for keys of a counter.
 //
-// Before the epoch there are no IDs yet. The plan may be taken back after the epoch, though, so
-// smallestIssued then returns a number above the IDs of the first minute only.
+// Usually the number is the smallest ID of the second day after the epoch, which no counter
+// reaches, see [earlyEpoch]. During the first day after the epoch, the present IDs are
+// smaller than that, so the number is the smallest ID of the present time. Before the epoch, no
+// ID has been issued. But the plan may be taken back after the epoch, so the number is then the
+// smallest ID of the second minute.
 func smallestIssued(layout snowflake.Layout, now time.Time) int64 {
 	present, early := layout.Min(now), layout.Min(layout.Epoch.Add(earlyEpoch))
 	if present == 0 {

@@ -35,8 +35,8 @@ func existingKey(r *rand.Rand, most int) int {
 	}
 }
 
-// between returns a function that returns a random number, which may also be a deleted
-// key.
+// between returns a function that returns a random number. Unlike existingKey, it also
+// returns multiples of 20, which are deleted keys.
 func between(from, to int) func(*rand.Rand) string {
 	return func(r *rand.Rand) string { return fmt.Sprint(from + r.IntN(to-from+1)) }
 }
@@ -53,9 +53,9 @@ const (
 	staff = 25
 )
 
-// plantedReferences are columns that hold keys of users, posts and staff. The columns of
-// table mixed have names that do not suffice; they have another sign, such as a comment,
-// a view that compares the column with the key, or only their values.
+// plantedReferences are columns that hold keys of users, posts and staff. The names of the
+// columns of table mixed do not show this. There, the evidence is a comment, a view or
+// function that compares the column with the key, or the values.
 var plantedReferences = []plantedColumn{
 	{"audits", "user_id", "int", key(users)},
 	{"audits", "creator_id", "int", key(users)},
@@ -79,8 +79,8 @@ var plantedReferences = []plantedColumn{
 	{"mixed", "first_post", "int", key(posts)},
 }
 
-// harmless are columns that hold no keys of the moved tables. Their values or names are
-// like those of references.
+// harmless are columns that hold no keys of the moved tables. Some of them have values as
+// references have, for example small numbers, and some have similar names.
 var harmless = []plantedColumn{
 	{"goods", "quantity", "int", between(1, 20)},
 	{"goods", "position", "int", between(1, 300)},

@@ -14,8 +14,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// A long transaction makes Apply try again and again on MySQL and MariaDB. A program
-// waits at most for one such try.
+// While a long transaction reads a table, Apply on MySQL and MariaDB tries again and again
+// to lock the table. Each try gives up after the lock timeout, so another program waits for
+// one try at most, and not for the whole transaction.
 func TestMySQLLockScene(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -53,7 +54,8 @@ func TestSQLiteLockRetry(t *testing.T) {
 	migratetest.WantError(t, plan.Apply(t.Context(), db, once...), "locked")
 	time.AfterFunc(500*time.Millisecond, func() { exec("ROLLBACK") })
 	tries := 0
-	// The first option is the lock timeout. Without the second, Apply tries again.
+	// Pass only the lock timeout. Without WithRetryFor(0), Apply tries again for up to two
+	// minutes.
 	err = plan.Apply(t.Context(), db, once[0], sqlmigrate.WithProgress(func(p sqlmigrate.Progress) { tries = max(tries, p.Retry) }))
 	if err != nil || tries == 0 {
 		t.Errorf("%v after %d retries, want none after some", err, tries)

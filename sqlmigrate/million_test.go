@@ -24,7 +24,7 @@ const (
 	millionFactor   = 4                      // the factor by which an estimate may be wrong
 	millionJudged   = 500 * time.Millisecond // estimates of shorter steps are not judged
 	millionHeap     = 16 << 20               // the largest growth of the heap, in bytes
-	millionInterval = 10 * time.Millisecond  // the time between two samples
+	millionInterval = 10 * time.Millisecond  // the time between two samples of the heap, and between two transactions of a client
 )
 
 // TestMillion moves large tables. It compares the estimates of the plan with the
@@ -220,7 +220,8 @@ func millionWrite(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// start returns after each client has completed one transaction. stop ends the clients.
+// start starts the clients, and returns after each of them has completed one transaction.
+// stop ends the clients.
 func (m *million) start(t *testing.T, clients []*millionClient) (stop func()) {
 	t.Helper()
 	stopped := make(chan struct{})
@@ -276,8 +277,8 @@ func (c *millionClient) report(t *testing.T) {
 	}
 }
 
-// watchHeap measures the heap until growth is called, which returns the largest growth in
-// bytes.
+// watchHeap starts to measure the heap. growth ends the measurement, and returns by how
+// many bytes the heap grew at most.
 func watchHeap() (growth func() uint64) {
 	runtime.GC()
 	before := heapBytes()
@@ -336,9 +337,10 @@ func (m *million) checkMoved(t *testing.T) {
 	}
 }
 
-// checkRows checks that all rows and their references are there. Of the parents, all have
-// a leader except the first hundred and each whose number is a multiple of a hundred.
-// Parent 100 is among both.
+// checkRows checks that all rows and their references are there. For the parents, it counts
+// those that have a leader. The first hundred have no leader, and neither has any parent
+// whose number is a multiple of a hundred. Parent 100 is among both, so the count subtracts
+// 99, and not 100.
 func (m *million) checkRows(t *testing.T) {
 	t.Helper()
 	m.checkCount(t, m.parents, "SELECT count(*) FROM parents")

@@ -18,8 +18,8 @@ type viewedOrder struct {
 // An orderTotal is a row of the view.
 type orderTotal struct{ ViewedOrderID, Sum int64 }
 
-// A plan does not change the columns of a view to which an association of a model leads,
-// because they follow the columns of their tables.
+// If an association of a model leads to a view, the plan does not change the columns of the
+// view, because they get the types of the columns of their tables.
 func TestModelOfAView(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -15,14 +15,15 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Online plans the work of phase [Widen] of p as a move during which programs can write.
-// If a move of one of its tables has begun, Online returns the stored plan of this move
-// instead. It does not change the schema. To learn how the server writes the definition
-// of a new column, it creates a temporary table in a transaction that it rolls back. db
-// is a handle of the inspected database.
+// Online plans the work of phase [Widen] of p as a move during which programs can write. If
+// a move of one of p's tables has begun, Online returns the stored plan of this move
+// instead. It does not change the schema. To learn how the server writes the definition of
+// a new column, it creates a temporary table in a transaction that it rolls back. db is a
+// handle of the inspected database.
 //
-// [OnlinePlan.Blockers] lists the objects that would not survive the move. Online returns
-// an error if the database is not PostgreSQL, MariaDB or MySQL.
+// [OnlinePlan.Blockers] lists the objects that prevent the move, for example because they
+// would not survive it. Online returns an error if the database is not PostgreSQL, MariaDB
+// or MySQL.
 func (p *Plan) Online(ctx context.Context, db *gorm.DB) (*OnlinePlan, error) {
 	driver, err := onlineFor(db, p.Dialect)
 	if err != nil {
@@ -46,9 +47,11 @@ func (p *Plan) Online(ctx context.Context, db *gorm.DB) (*OnlinePlan, error) {
 	})
 }
 
-// FindOnline returns the stored plan of the online move of one of the targets, also while
-// another process runs it. If there is no such move, [OnlinePlan.Status] of the result
-// reports that it has not begun. Targets are as for [Inspect]. FindOnline only reads.
+// FindOnline returns the stored plan of the online move that contains one of the targets,
+// also while another process runs the move. If no such move has begun, FindOnline returns a
+// plan without stages, whose [OnlinePlan.Status] is the zero value, and whose methods
+// Apply, Finish and Revert return an error. Targets are as for [Inspect]. FindOnline only
+// reads.
 func FindOnline(ctx context.Context, db *gorm.DB, targets ...any) (*OnlinePlan, error) {
 	if err := checkHandle(db); err != nil {
 		return nil, err
@@ -86,10 +89,11 @@ func (p *Plan) onlineTables() []Table {
 	return slices.DeleteFunc(slices.Clone(p.Tables), func(t Table) bool { return !slices.ContainsFunc(t.Columns, widens) })
 }
 
-// mergedBlockers returns the blockers of an online move. It takes the blockers of the
-// offline plan, without those that only prevent a change of a column's type in place,
-// because an online move creates new columns. It adds the blockers that the online driver
-// found, unless the offline plan has a blocker for the same object.
+// mergedBlockers returns the blockers of an online move. These are the blockers of the
+// offline plan, except those with InPlace, and the blockers that the online driver found.
+// InPlace means that the blocker only prevents a change of a column's type in place, which
+// an online move does not need, because it creates new columns. If both plans have a
+// blocker for the same object, mergedBlockers keeps that of the offline plan.
 func mergedBlockers(offline, online []Blocker) []Blocker {
 	offline = slices.DeleteFunc(slices.Clone(offline), func(b Blocker) bool { return b.InPlace })
 	all := slices.Clone(offline)
@@ -151,9 +155,10 @@ func (o *OnlinePlan) Status(ctx context.Context, db *gorm.DB) (OnlineStatus, err
 	})
 }
 
-// Steer changes the requests to a move that has begun, also if another process runs it.
-// change receives the present requests and modifies them. The move reads them about once
-// a second, and keeps to them after it is resumed.
+// Steer changes the requests to a move that has begun, also if another process runs the
+// move. change receives the present requests and modifies them. The process that runs the
+// move reads the requests about once a second. The database keeps them, so they also apply
+// after the move was interrupted and resumed.
 func (o *OnlinePlan) Steer(ctx context.Context, db *gorm.DB, change func(*OnlineSteering)) error {
 	driver, err := onlineFor(db, o.Dialect)
 	if err != nil {

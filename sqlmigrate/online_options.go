@@ -21,8 +21,8 @@ type onlineOptionFunc func(*online.Config) error
 func (f onlineOptionFunc) applyOnline(c *online.Config) error { return f(c) }
 
 // WithBatchRows sets the smallest and the largest number of rows in a batch of the copy.
-// The move adapts the number between these bounds, so that a batch takes as long as
-// [WithStall] says. The defaults are 50 and 10,000.
+// Between these bounds, the move adapts the number so that a batch takes about as long as
+// [WithStall] allows. The defaults are 50 and 10,000.
 func WithBatchRows(smallest, largest int) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
 		if smallest < 1 || largest < smallest {
@@ -58,7 +58,8 @@ func WithPace(p Pace) OnlineOption {
 	})
 }
 
-// checkPace returns an error that begins with name if the pace is unknown.
+// checkPace returns an error if the pace is unknown. name is the function to which the pace
+// was passed, for example WithPace, for the error.
 func checkPace(name string, p Pace) error {
 	if p != PacePolite && p != PaceFull {
 		return fmt.Errorf("sqlmigrate: %s: unknown pace %q: want polite or full", name, p)
@@ -76,11 +77,11 @@ func WithMaxLag(d time.Duration) OnlineOption {
 	})
 }
 
-// WithReplicas names the replicas of MariaDB or MySQL for [WithMaxLag]. Each handle is of
-// the same database on a replica. Once a second, the move writes the time to its table
+// WithReplicas names the replicas of MariaDB or MySQL for [WithMaxLag]. Each handle opens
+// the moved database on one replica. Once a second, the move writes the time to its table
 // sqlmigrate_online, and reads from the table on each replica which time has arrived.
-// Therefore the accounts need the right to SELECT from this table. The copy waits if a
-// replica has stopped or does not answer.
+// Therefore the accounts of the handles need the right to SELECT from this table. The copy
+// waits if a replica has stopped or does not answer.
 func WithReplicas(replicas ...*gorm.DB) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
 		for _, db := range replicas {

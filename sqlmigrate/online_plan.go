@@ -86,12 +86,13 @@ type OnlineStatus struct {
 	Stage    StageName
 	Done, Of int
 
-	// Copied counts the rows that the next step has written, if it works in batches.
-	// OfRows is the estimated number of its rows.
+	// Copied is the number of rows that the next step has written so far, if the step
+	// works in batches. OfRows is the estimated number of all rows of the step.
 	Copied, OfRows int64
 
-	// Rate is the number of rows per second in the process that copies, or that copied
-	// last.
+	// Rate is the number of rows per second that the next step copies, as the process
+	// that copies, or that copied last, has measured. It is 0 if the next step has not
+	// copied rows yet.
 	Rate float64
 
 	// Waits counts the batches that waited for replicas, see [WithMaxLag].

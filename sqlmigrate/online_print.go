@@ -72,8 +72,9 @@ func (out *page) onlineSteps(steps []OnlineStep) {
 	}
 }
 
-// kindOf returns a text about how the step runs, how much it reads or writes, and how long it
-// takes, for example "in batches, 2,000 rows, 1.5 MB, about 1.0 s".
+// kindOf returns a text about how the step runs, how much it reads or writes, and how long
+// it takes, for example "in batches, 2,000 rows, 1.5 MB, about 1.0 s". For a Short step the
+// text is only "for a moment".
 func kindOf(s *OnlineStep) string {
 	amount := volume(s.Rows, s.Bytes) + ", " + duration(s.Estimate)
 	switch s.Kind {

@@ -96,7 +96,8 @@ func TestOnlineString(t *testing.T) {
 	}
 }
 
-// A plan without stages says why there are none.
+// The text of a plan without stages says why the plan has none: there is nothing to do, or
+// there are blockers.
 func TestOnlineHeadline(t *testing.T) {
 	t.Parallel()
 	plan := &sqlmigrate.OnlinePlan{Dialect: "postgres", Tables: []string{"orders"}}
@@ -118,8 +119,8 @@ Blocked by
 	migratetest.WantError(t, plan.Err(), "view v_orders", "policy p")
 }
 
-// A plan is accepted only for the kind of database that was inspected, and only if
-// Plan.Online has made it.
+// A plan is refused if its kind of database has no online moves, or if the handle is of
+// another kind of database than the plan.
 func TestOnlineRefusesPlans(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)

@@ -11,8 +11,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// An Option changes which tables and columns [InspectWith] finds, and how it plans to
-// move them.
+// An Option names references, excludes columns, sets the layout, or changes how
+// [InspectWith] plans the move. [Validate], [TryKeys] and [FindReferences] take options
+// too.
 type Option interface {
 	apply(c *config) error
 }
@@ -55,9 +56,13 @@ func WithReference(column, key string) Option {
 	})
 }
 
-// WithoutReference excludes a column that holds no keys, although it looks as if it did,
-// from [Plan.Likely]. The argument is table.column or schema.table.column. It is an error
-// if the column does not exist.
+// WithoutReference declares that a column holds no keys, for example
+//
+//	sqlmigrate.WithoutReference("audit.external_id")
+//
+// [Plan.Likely] and the result of [FindReferences] then leave the column out, even if its
+// name or its values look like those of a reference. The argument is table.column or
+// schema.table.column. It is an error if the column does not exist.
 func WithoutReference(column string) Option {
 	return optionFunc(func(c *config) error {
 		table, name, err := plan.ParseColumn(column)
@@ -82,12 +87,13 @@ func WithLayout(layout snowflake.Layout) Option {
 	})
 }
 
-// WithRecreateViews lets the plan drop the views that prevent PostgreSQL from changing
-// the type of a column, including materialized views and views of these views. The same
-// transaction creates them again with their owners, rights, comments, options, rules,
-// triggers, indexes and statistics. Afterwards, their columns have the new types, and
-// materialized views have the current rows. Without this option, such a view is a
-// blocker. On other databases the option has no effect, because they do not need it.
+// WithRecreateViews lets the plan drop the views that prevent PostgreSQL from changing the
+// type of a column. These include materialized views, and views that read from such a view.
+// The transaction that drops a view also creates it again, with its owner, rights,
+// comments, options, rules, triggers, indexes and statistics. Afterwards, the columns of
+// the views have the new types, and materialized views have the current rows. Without this
+// option, a view that prevents the change is a blocker. On other databases the option has
+// no effect, because there a view does not prevent the plan from changing a column.
 func WithRecreateViews() Option {
 	return optionFunc(func(c *config) error {
 		c.recreateViews = true

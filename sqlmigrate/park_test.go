@@ -17,11 +17,11 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// createCounted creates a wide table orders, as [gorm.Model] does, and a narrow table
-// that refers to it, as older applications have it, with a name that needs quoting. It
-// deletes the last order, so that the next key, 4, is in the counter alone. On PostgreSQL
-// the key of orders is GENERATED ALWAYS, so that the database refuses the keys of
-// programs.
+// createCounted creates a wide table orders, as [gorm.Model] does. It also creates a narrow
+// table that refers to orders, as older applications have it, with a name that needs
+// quoting. It inserts three orders, and deletes the last one, so that only the counter
+// shows that the next key is 4. On PostgreSQL the key of orders is GENERATED ALWAYS, so
+// that the database refuses the keys of programs.
 func createCounted(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	migratetest.Run(t, db, map[string][]string{
@@ -173,8 +173,9 @@ func TestParkHasNoFindingsOfOtherPhases(t *testing.T) {
 	})
 }
 
-// A trigger of SQLite that has the name of the guard and another text guards no table. So a
-// table without AUTOINCREMENT, whose counter cannot be parked, is blocked.
+// On SQLite, a table without AUTOINCREMENT has no counter that can be parked, so it is a
+// blocker unless it has the trigger of the guard. Another trigger with the name of the
+// guard does not protect the table. The plan must not take that trigger for the guard.
 func TestParkWithForeignGuard(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
@@ -212,8 +213,8 @@ func TestRevertPark(t *testing.T) {
 	})
 }
 
-// Phase park cannot be applied until phase widen has been. A parked counter assigns keys above
-// all IDs of the next years, and a column of MySQL or MariaDB that is still an int would refuse
+// Apply refuses phase park before phase widen. A parked counter assigns keys above all IDs
+// of the next years. If a column of MySQL or MariaDB were still an int, it would reject
 // every such key.
 func TestParkNeedsWide(t *testing.T) {
 	t.Parallel()
@@ -268,8 +269,8 @@ func TestParkFiles(t *testing.T) {
 }
 
 // With phase park, a trigger that assigns keys is accepted, as counters are. With phase
-// detach, after which the database must not assign keys, the plan lists it under Omitted,
-// and Apply returns ErrIncomplete.
+// detach, after which the database must not assign keys, the plan lists the trigger under
+// Omitted, and Apply returns ErrIncomplete.
 func TestParkedTriggersAssign(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -173,10 +173,12 @@ func (o obstacle) kind() string {
 	return o.lead + object + ": " + fix
 }
 
-// mergedOf returns one obstacle for a group of the same kind, with the objects, tables and
-// reasons of the whole group. Its object is the list of all objects or, if there are many, of
-// the first and the number of the others. If the fixes differ, it has the fix of the first,
-// and names the object of that fix. If the reasons differ, it marks them as examples.
+// mergedOf returns one obstacle for a group of obstacles of the same kind, so that many of
+// them take few lines. It has the objects, tables and reasons of the whole group. If there
+// are many objects, its object is, for example, "view a, view b, view c and 3 more". If the
+// fixes differ, its fix is that of the first object, for example "of view a: drop it: DROP
+// VIEW a". If some reasons do not hold for all objects, its reasons begin with "for
+// example: ".
 func mergedOf(group []obstacle) obstacle {
 	first := group[0]
 	if len(group) == 1 {
@@ -244,14 +246,14 @@ func (out *page) likely(columns []LikelyReference, style Style) {
 	out.line(2, "For a column that holds no keys: "+notReference("COLUMN"))
 }
 
-// kindOfLikely returns a text that is the same for columns that were found by the same
-// kind of evidence, and are added to the plan by the same kind of instruction. The kind of
-// evidence is the reason up to a comma or colon, for example "its values". The instruction
-// depends on whether a plan can change the column, and on whether the column may hold any
-// key, a certain key, or one of several keys.
+// kindOfLikely returns a key for grouping columns. Two columns have the same key if they
+// were found by the same kind of evidence, and the same kind of instruction adds them to
+// the plan. The kind of evidence is the reason up to a comma or colon, for example "its
+// values". The kind of instruction depends on whether a plan can change the column, and on
+// whether the column may hold any key, a certain key, or one of several keys.
 func kindOfLikely(l LikelyReference) string {
 	reason, _, _ := strings.Cut(strings.ReplaceAll(l.Reason, ":", ","), ",")
-	if !strings.HasPrefix(reason, "its ") { // it names a view or code that uses the column
+	if !strings.HasPrefix(reason, "its ") { // the reason names a view, or code, that uses the column
 		reason = "its use"
 	}
 	return fmt.Sprint(reason, l.Change != "", min(len(l.Keys), 2))

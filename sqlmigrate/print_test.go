@@ -139,10 +139,11 @@ Phase guard: 1 step, at once, 1 statement
 	}
 }
 
-// One entry for many blockers names objects by which the reader finds them. It has the
-// table of a column or primary key, and marks reasons that do not hold for all objects as
-// examples. The last line refers to the details. The names of columns in omissions
-// contain their tables.
+// If there are many blockers of a kind, the text without details has one entry for them.
+// The entry names three of the objects, with the table of a column or primary key, by which
+// the reader finds the object. If reasons do not hold for all objects, the entry marks them
+// as examples. The last line of the text refers to the details. In omissions, the name of a
+// column already contains the table, and the entry must not add the table again.
 func TestTextOfManyBlockers(t *testing.T) {
 	t.Parallel()
 	const last = "\nOf many objects of a kind, only the first are named. The details name all.\n"
@@ -219,8 +220,8 @@ up 4;
 COMMIT;
 `
 
-// SQL prints statements that a person can review. Without a transaction, a statement may
-// be skipped, so the condition is printed too.
+// SQL prints the statements of a plan for review. Without a transaction, Apply may skip a
+// statement that has been done already, so the text also has the condition for this.
 func TestSQL(t *testing.T) {
 	t.Parallel()
 	p := handPlan(nil)
@@ -247,7 +248,7 @@ func TestStringOfEmpty(t *testing.T) {
 	}
 }
 
-// The error has a line with the fix for each blocker.
+// Plan.Err returns an error with a line for each blocker, which ends with the fix.
 func TestErr(t *testing.T) {
 	t.Parallel()
 	if err := handPlan(nil).Err(); err != nil {

@@ -19,10 +19,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// existing returns the references of the options and models whose tables and columns exist,
-// sorted, and notes. If a reference of [WithReference], or a column of [WithoutReference],
-// does not exist, it returns an error. If a reference of a model does not exist, it adds a
-// note, because not every model needs a table.
+// existing returns the references of the options and of the models, sorted. It checks that
+// the tables and columns of each reference exist. If those of [WithReference] or
+// [WithoutReference] do not exist, it returns an error. If those of a model do not exist,
+// it leaves the reference out, and adds a note to the second result, because not every
+// model needs a table.
 func (c *config) existing(ctx context.Context, conn *sql.Conn, e engine.Engine) ([]engine.Reference, []string, error) {
 	check := columnCheck{ctx: ctx, conn: conn, engine: e, results: map[engine.Reference]error{}}
 	for _, ref := range c.references {
@@ -72,7 +73,7 @@ type columnCheck struct {
 	results map[engine.Reference]error // the result of each check, by Table and Column
 }
 
-// reference returns an error if a column of ref cannot be read. The error is an
+// reference returns an error if a column of ref cannot be read. The error is or wraps an
 // absentError if the column or its table does not exist.
 func (c columnCheck) reference(ref engine.Reference) error {
 	if err := c.column(ref.Table, ref.Column); err != nil {
@@ -81,8 +82,9 @@ func (c columnCheck) reference(ref engine.Reference) error {
 	return c.column(ref.ToTable, ref.ToColumn)
 }
 
-// column returns an error if the column cannot be read, which is an absentError if the column
-// or its table does not exist. It asks the database only once for each column.
+// column returns an error if the column cannot be read. The error is or wraps an
+// absentError if the column or its table does not exist. column asks the database only once
+// for each column.
 func (c columnCheck) column(table plan.TableName, column string) error {
 	key := engine.Reference{Table: table, Column: column}
 	err, known := c.results[key]
@@ -154,7 +156,8 @@ func FindReferences(ctx context.Context, db *gorm.DB, keys []string, opts ...Opt
 		return nil, err
 	}
 	return read(ctx, db, func(conn *sql.Conn) ([]LikelyReference, error) {
-		// Only its error matters here, which names a column of an option that does not exist.
+		// Call existing for its error alone, which names a column of an option that does
+		// not exist.
 		if _, _, err := c.existing(ctx, conn, e); err != nil {
 			return nil, err
 		}
@@ -177,9 +180,9 @@ func configureFind(keys []string, opts []Option) (*config, error) {
 	return c, errors.Join(errs...)
 }
 
-// findReferences returns the columns that are too narrow for a Snowflake ID and may hold one
-// of c.keys. It leaves out moved, the columns that the plan moves, and the columns that the
-// caller has excluded.
+// findReferences returns the columns that are too narrow for a Snowflake ID and may hold
+// one of c.keys. It leaves out the columns of moved, which the plan moves, and the columns
+// that the caller has excluded by [WithoutReference].
 func (c *config) findReferences(ctx context.Context, conn *sql.Conn, e engine.Engine, moved []engine.Reference) ([]LikelyReference, error) {
 	if len(c.keys)+len(c.references) == 0 {
 		return nil, nil

@@ -94,7 +94,8 @@ func (c versionConn) Prepare(statement string) (driver.Stmt, error) {
 	return c.Conn.Prepare(strings.Replace(statement, "version()", "'"+c.version+"'", 1))
 }
 
-// BeginTx passes the isolation level on.
+// BeginTx passes the options on. Without this method, database/sql would reject a
+// transaction with an isolation level.
 func (c versionConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	return c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
 }

@@ -33,8 +33,8 @@ func (p *Plan) Size() (rows, bytes int64, notAnalyzed int) {
 }
 
 // LongestLock estimates how long a program may have to wait for a table, and returns the
-// phase with the longest wait. If a phase is one transaction, it holds the locks of all
-// its statements until its end.
+// phase with the longest wait. It assumes that a phase with transactions is a single
+// transaction, which holds the locks of all its statements until its end.
 func (p *Plan) LongestLock() (time.Duration, PhaseName) {
 	var longest time.Duration
 	var name PhaseName
@@ -46,8 +46,9 @@ func (p *Plan) LongestLock() (time.Duration, PhaseName) {
 	return longest, name
 }
 
-// longestLock estimates how long the phase holds a lock. A phase that is one transaction
-// holds it until the end of the phase. Otherwise each step releases its locks at its end.
+// longestLock estimates how long the phase holds a lock. For a phase with transactions,
+// this is the time of all its steps, as if they were a single transaction. In other phases,
+// each step releases its locks at its end.
 func longestLock(p *Phase) time.Duration {
 	if p.Transaction {
 		return p.Estimate()
@@ -59,9 +60,10 @@ func longestLock(p *Phase) time.Duration {
 	return longest
 }
 
-// Disk estimates how many bytes the copies of tables need at the same time. A phase that
-// is one transaction keeps all its copies until its end; otherwise there is one copy at a
-// time. The log of the database needs about as many bytes.
+// Disk estimates how many bytes the copies of tables need at the same time. It assumes that
+// a phase with transactions is a single transaction, which keeps all its copies until its
+// end. In other phases there is one copy at a time. The log of the database needs about as
+// many bytes.
 func (p *Plan) Disk() int64 {
 	var most int64
 	for _, phase := range p.Phases {

@@ -125,9 +125,9 @@ func (w *modelWalk) visit(s *schema.Schema) error {
 	return nil
 }
 
-// visitRelated parses the model of s again before it visits it. Parsing waits until
-// another goroutine has finished parsing the same model; without it, the schema of a
-// relation might not have its own relations yet.
+// visitRelated visits s, the schema of a related model, after it has parsed the model of s
+// again. If another goroutine is parsing the same model, Parse waits for its end. Otherwise
+// s might not have its own relations yet.
 func (w *modelWalk) visitRelated(s *schema.Schema) error {
 	if s == nil || w.seen[s] {
 		return nil
@@ -139,10 +139,11 @@ func (w *modelWalk) visitRelated(s *schema.Schema) error {
 	return w.visit(s)
 }
 
-// relationsOf returns the relations that the model of s declares, and the relations that
-// GORM adds to the map of s when it parses a model that refers to it. The map alone is
-// not sufficient, because it has only one of several fields of the same name in embedded
-// structs. GORM may add a relation at any time, so the map is read under its lock.
+// relationsOf returns the relations that the model of s declares, and the relations in the
+// map of s. GORM adds a relation to this map when it parses another model that refers to
+// the model of s. The map alone is not sufficient. If embedded structs have several fields
+// of the same name, it has only one of them. GORM may add a relation at any time, so the
+// map is read under its lock.
 func relationsOf(s *schema.Schema) []*schema.Relationship {
 	declared := model.Relations(s)
 	defer model.ReadLock(s)()
@@ -151,7 +152,8 @@ func relationsOf(s *schema.Schema) []*schema.Relationship {
 
 // addReference records the reference, from GORM's ForeignKey to its PrimaryKey. The
 // referenced column does not have to be a key, because it can itself hold keys of another
-// table. A table whose name has too many parts is left out, because it cannot exist.
+// table. A reference of a table whose name has too many parts, such as a.b.c, is left out,
+// because such a table cannot exist.
 func (w *modelWalk) addReference(ref *schema.Reference) {
 	if ref.PrimaryKey == nil || ref.ForeignKey == nil { // the type column of a polymorphic association
 		return

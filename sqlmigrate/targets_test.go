@@ -70,8 +70,9 @@ type (
 func (elsewhere) TableName() string { return "shop.elsewhere" }
 func (misnamed) TableName() string  { return "a.b.c" }
 
-// The references of a model's associations are found from every form in which a model can
-// be given, and also from a model that refers to it.
+// Inspect finds the references of the associations of person in every form in which a model
+// can be given, such as a pointer or a slice. It also finds them from badge, a model that
+// refers to person.
 func TestModelReferences(t *testing.T) {
 	t.Parallel()
 	want := []string{

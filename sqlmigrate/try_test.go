@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// TryKeys reports a table in which it cannot try keys, because otherwise the table would
-// seem to accept them.
+// TryKeys reports a table in which it cannot try keys, here a table without a primary key.
+// If it reported nothing, the table would seem to accept Snowflake IDs.
 func TestTryKeysOfBlocked(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {

@@ -25,7 +25,7 @@ type IDs = Array[ID]
 //	db.Where("id = ANY(?)", types.IDs(ids)).Find(&orders)
 //
 // A slice converts to an Array without a copy. The nil Array is NULL, for which ANY is
-// never true; an empty Array is an empty array. In JSON it is a slice.
+// never true; an empty Array is an empty array. In JSON an Array has the form of a slice.
 //
 // In GORM, "id IN ?" takes both a []ID and an Array. In all other places an Array is
 // one value: see [Array.GormValue].

@@ -229,7 +229,7 @@ func TestPgxCopyArray(t *testing.T) {
 	}
 }
 
-// pgx supports slices of typed IDs itself.
+// pgx writes and reads a slice of typed IDs as bigint[], without types.Array.
 func TestPgxSliceOfTypedIDs(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgx.QueryExecModeCacheStatement)
@@ -322,8 +322,8 @@ func TestArrayColumn(t *testing.T) {
 	testdb.Each(t, checkArrayColumn)
 }
 
-// PostgreSQL's simple protocol, which poolers such as PgBouncer need, sends parameters as
-// text.
+// The checks of TestArrayColumn also succeed in PostgreSQL's simple protocol, which sends
+// parameters as text. Poolers such as PgBouncer need this protocol.
 func TestArrayColumnInSimpleProtocol(t *testing.T) {
 	t.Parallel()
 	url := testdb.PostgresURL(t, testdb.Open(t, testdb.Postgres))

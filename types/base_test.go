@@ -72,8 +72,8 @@ func TestBaseRoundTrip(t *testing.T) {
 	}
 }
 
-// Package math/big writes base 62 with lower case before upper case, so the test swaps the
-// case of its text.
+// Base62 writes the same digits as package math/big. That package puts lower case before
+// upper case, so the test swaps the case of its text.
 func TestBase62AgreesWithMathBig(t *testing.T) {
 	t.Parallel()
 	swapCase := strings.NewReplacer(swapPairs()...)

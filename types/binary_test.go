@@ -10,7 +10,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// The binary form is the decimal text, and is read again, also for negative IDs.
+// MarshalBinary and AppendBinary write the decimal text of every ID, also of a negative
+// one, and UnmarshalBinary reads it as the same ID.
 func TestBinaryRoundTrip(t *testing.T) {
 	t.Parallel()
 	eachID(func(id types.ID) {

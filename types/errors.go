@@ -8,7 +8,7 @@ import (
 // outOfRange is the reason in the error for a number above the largest ID.
 const outOfRange = "out of range: want at most 9223372036854775807"
 
-// maxQuoted is how many bytes of its input an error quotes, so that an input of
+// maxQuoted is how many bytes of a rejected input an error quotes, so that an input of
 // megabytes does not become a log line of megabytes.
 const maxQuoted = 64
 

@@ -69,8 +69,9 @@ func FuzzUnmarshalJSON(f *testing.F) {
 	})
 }
 
-// FuzzScan compares Scan of text with strconv. A value that Scan reads from one kind of
-// source it must read from all.
+// FuzzScan compares Scan of text with strconv. If Scan reads a number from a string, it must
+// read the same number from bytes and from an int64. Scan must read a uint64 exactly if an
+// int64 can hold its value.
 func FuzzScan(f *testing.F) {
 	for _, in := range []string{
 		"", "0", "-0", "+5", "-5", "00042", "7529595880471527425", "-9223372036854775808", "9223372036854775808", "5.0", " 5", "1_0", `"5"`, `"+5"`, `"`, `""5""`, `15"`, `"15`,
@@ -146,8 +147,8 @@ func FuzzParseBase(f *testing.F) {
 	})
 }
 
-// FuzzScanArray checks that an array that was read is written as the same array, and is
-// read again from the other form.
+// FuzzScanArray reads an array from the input, and writes the array as text in both forms,
+// such as {1,2} and [1,2]. Scan must read the same array from each form.
 func FuzzScanArray(f *testing.F) {
 	for _, in := range []string{
 		"{}", "[]", "{1,-5}", `["1", 2]`, "{NULL}", "{{1}}", "[2:3]={1,2}", "{", "",
@@ -177,9 +178,9 @@ func FuzzScanArray(f *testing.F) {
 	})
 }
 
-// FuzzUnmarshalCBOR checks that an ID that was read is written in a form that is read
-// as the same ID. If the input is an integer in its shortest form, the output must be
-// the input.
+// FuzzUnmarshalCBOR reads an ID from the input, and writes the ID. UnmarshalCBOR must read
+// the same ID from this output. The output is the shortest form, so it must not be longer
+// than the input. An input of one byte is an exception, because null does not change the ID.
 func FuzzUnmarshalCBOR(f *testing.F) {
 	for _, in := range cborGolden {
 		b, _ := hex.DecodeString(in)

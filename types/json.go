@@ -18,7 +18,7 @@ var _ json.Unmarshaler = (*ID)(nil)
 func (id *ID) UnmarshalJSON(b []byte) error {
 	// Nearly every ID is a string of 16 to 19 digits between two quotation marks. Parse such a
 	// string here, without a call: eight digits at once, another eight, and the rest one by one.
-	// If anything is wrong, unmarshalSlow parses it again and returns the error.
+	// unmarshalSlow parses every other value, and returns the errors, also of such a string.
 	if n := len(b); n >= 16+2 && n <= maxDigits+2 && b[0] == '"' && b[n-1] == '"' && b[1] != '0' {
 		digits := b[1 : n-1]
 		first, second := eightFrom(digits), eightFrom(digits[8:])

@@ -124,9 +124,10 @@ func (ID) GormDataType() string { return columnKind }
 // integer in SQLite, where a primary key of exactly this type is the table's row number
 // and needs no second index, and BIGINT in all other databases.
 //
-// It returns "", which leaves the type to GORM, in three cases: if the field's own gorm tag
-// has a type, if the field is a foreign key, to which GORM gives the type of the key that it
-// refers to, and, except in SQLite, if the tag autoIncrement lets the database assign the key.
+// It returns "", which leaves the type to GORM, in three cases. In the first case, the
+// field's own gorm tag has a type. In the second case, the field is a foreign key, to
+// which GORM gives the type of the key that it refers to. In the third case, which does
+// not apply to SQLite, the tag autoIncrement lets the database assign the key.
 func (ID) GormDBDataType(db *gorm.DB, field *schema.Field) string {
 	if field != nil && (field.TagSettings["TYPE"] != "" || field.DataType != columnKind) {
 		return ""

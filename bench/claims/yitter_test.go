@@ -40,6 +40,7 @@ func TestYitterWorkersCollideBeyond16Bits(t *testing.T) {
 func TestYitterBorrowsFromTheFuture(t *testing.T) {
 	t.Parallel()
 	inRestartedProcess(t, func(t *testing.T) {
+		// A sequence of 6 bits has 64 numbers in a millisecond, of which the library reserves 5.
 		const n, perMillisecond = 50_000, 59
 		options := idgen.NewIdGeneratorOptions(1)
 		gen := idgen.NewDefaultIdGenerator(options)

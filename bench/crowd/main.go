@@ -4,8 +4,9 @@
 //
 // A separate process holds 10,000 leases over 64 connections. Each lease behaves like the
 // lease of a process of its own. All leases start at once on an empty table, are held for
-// some minutes, are released, and start at once again in a new process. This process is
-// killed without releasing them, and all leases start at once again in a third process.
+// some minutes, are released, and start at once again in a new process. The new process is
+// killed before it can release its leases, and all leases start at once again in a third
+// process.
 //
 // The command needs a server that no other program uses. The server must be on this
 // machine if its CPU time is to be shown. The command takes four minutes. See

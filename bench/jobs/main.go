@@ -81,7 +81,7 @@ func (o options) open() (*gorm.DB, error) {
 	return db, err
 }
 
-// runAsJob is the work of a job, in its own process. It leases a worker and prints an ID as a
+// runAsJob does the work of a job, in its own process. It leases a worker and prints an ID as a
 // line, so that the process that measures sees when the job has its ID. The job then works for
 // a while, and closes the generator, which releases the worker.
 func runAsJob(o options) error {

@@ -66,7 +66,8 @@ func unusedAddress(t *testing.T) string {
 	return fmt.Sprintf("http://127.0.0.1:%d", port)
 }
 
-// wantCrowd checks that the page shows that consecutive IDs result in fewer numbers.
+// wantCrowd checks that the page counts fewer than 200 JavaScript numbers for 200 IDs that were
+// issued at once, because neighbouring IDs round to the same number.
 func wantCrowd(t *testing.T, text string) {
 	t.Helper()
 	m := regexp.MustCompile(`200 IDs taken at once are 200 different strings and (\d+) different numbers\.`).FindStringSubmatch(text)

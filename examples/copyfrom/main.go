@@ -77,6 +77,7 @@ func run(ctx context.Context, w io.Writer, url string) (err error) {
 	if err != nil {
 		return err
 	}
+	// Close the generator even if ctx has ended.
 	defer func() { err = errors.Join(err, gen.Close(context.WithoutCancel(ctx))) }()
 	db = db.WithContext(ctx)
 	if err := db.AutoMigrate(&Order{}, &Line{}); err != nil {

@@ -63,6 +63,7 @@ func run(ctx context.Context, dsn string, out *log.Logger) (err error) {
 	if err != nil {
 		return err
 	}
+	// Close the generator even if ctx has ended.
 	defer func() { err = errors.Join(err, gen.Close(context.WithoutCancel(ctx))) }()
 	db = db.WithContext(ctx)
 	if err := prepare(db); err != nil {
@@ -99,8 +100,8 @@ func prepare(db *gorm.DB) error {
 	return errors.Join(add.Error, index.Error)
 }
 
-// writers is the number of goroutines that write, and events the number of events that they
-// write in total.
+// writers is the number of goroutines that write. Each writes eventsPerWriter events, and
+// events is the number of events of all writers.
 const writers, eventsPerWriter, events = 6, 50, 6 * 50
 
 // way is a follower in the demonstration.

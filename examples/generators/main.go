@@ -107,8 +107,8 @@ func write(db *gorm.DB) error {
 }
 
 // report prints each key, and the number that a spreadsheet shows for it. sheetLayout is the
-// layout of the invoices' keys. report also prints until which year these have at most 15
-// digits.
+// layout of the invoices' keys. report also prints until which year the invoices' keys have at
+// most 15 digits.
 func report(out *log.Logger, db *gorm.DB, sheetLayout snowflake.Layout) error {
 	var customers []Customer
 	if err := db.Preload("Invoices").Order("id").Find(&customers).Error; err != nil {

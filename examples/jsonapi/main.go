@@ -56,6 +56,7 @@ func run(ctx context.Context, w io.Writer, addr string) (err error) {
 	if err != nil {
 		return err
 	}
+	// Close the generator even if ctx has ended.
 	defer func() { err = errors.Join(err, gen.Close(context.WithoutCancel(ctx))) }()
 
 	db, err := openMemory()

@@ -104,6 +104,7 @@ func (s *shop) underNewProgram(ctx context.Context, plan *sqlmigrate.Plan) (err 
 	if err != nil {
 		return err
 	}
+	// Close the generator even if ctx has ended.
 	defer func() { err = errors.Join(err, gen.Close(context.WithoutCancel(ctx))) }()
 	s.print("the new program is deployed; its keys are Snowflake IDs\n")
 	w := startWriter(ctx, s.new, func() any {
@@ -113,8 +114,8 @@ func (s *shop) underNewProgram(ctx context.Context, plan *sqlmigrate.Plan) (err 
 	return s.apply(ctx, plan, w, sqlmigrate.Detach, sqlmigrate.Guard)
 }
 
-// apply runs the phases of the plan while w writes, and prints how long each took. It lets w
-// write for a while before the phases and after them too, and prints its results.
+// apply runs the phases of the plan while w writes, and prints how long each phase took. It
+// lets w write for a while before the phases and after them too, and prints w's results.
 func (s *shop) apply(ctx context.Context, plan *sqlmigrate.Plan, w *writer, phases ...sqlmigrate.PhaseName) error {
 	s.report(w, "before")
 	for _, phase := range phases {

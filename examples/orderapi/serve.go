@@ -42,6 +42,7 @@ func serve(ctx context.Context, address string, h http.Handler, out *log.Logger)
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
+		// ctx has ended, so Shutdown needs a context of its own.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 		return server.Shutdown(ctx)

@@ -59,6 +59,7 @@ func run(ctx context.Context, out *log.Logger) (err error) {
 	if err != nil {
 		return err
 	}
+	// Close the generator even if ctx has ended.
 	defer func() { err = errors.Join(err, gen.Close(context.WithoutCancel(ctx))) }()
 	if err := prepare(db.WithContext(ctx)); err != nil {
 		return err

@@ -77,6 +77,7 @@ func run(ctx context.Context, w io.Writer, open func(*gorm.Config) (*gorm.DB, er
 	if err != nil {
 		return err
 	}
+	// Close the generator even if ctx has ended.
 	defer func() { err = errors.Join(err, gen.Close(context.WithoutCancel(ctx))) }()
 
 	out := log.New(w, "", 0)
@@ -237,7 +238,7 @@ func asKeyFunction(ctx context.Context, out *log.Logger, db *gorm.DB, gen *snowf
 }
 
 // insertEvents inserts events by SQL without a key, to which sharding adds the key. There are no
-// structs in which the gormflake plugin could set it.
+// structs in which the gormflake plugin could set the key.
 func insertEvents(out *log.Logger, db *gorm.DB) error {
 	out.Print("As the key function, events sharded by account_id:")
 	for account := int64(6); account <= 8; account++ {

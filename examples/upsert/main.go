@@ -60,6 +60,7 @@ func run(ctx context.Context, w io.Writer, db *gorm.DB) (err error) {
 	if err != nil {
 		return err
 	}
+	// Close the generator even if ctx has ended.
 	defer func() { err = errors.Join(err, gen.Close(context.WithoutCancel(ctx))) }()
 	if err := db.Use(gormflake.New(gen)); err != nil {
 		return err
@@ -137,8 +138,9 @@ func store(db *gorm.DB, products []Product) error {
 }
 
 // readKeys reads the keys of the products from their rows, by SKU, on MySQL and MariaDB, which
-// GORM both calls mysql. The keys in the structs are correct without it. SQLite, PostgreSQL and
-// MariaDB have returned the keys, and on MySQL the plugin has read the rows after the upsert.
+// GORM both calls mysql. It changes no key, because the structs already have the keys of their
+// rows, so a program may leave it out. SQLite, PostgreSQL and MariaDB have returned the keys,
+// and on MySQL the plugin has read the rows after the upsert.
 func readKeys(tx *gorm.DB, products []Product) error {
 	if tx.Name() != "mysql" {
 		return nil

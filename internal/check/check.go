@@ -1,11 +1,11 @@
-// Package check finds the mistakes of a model before the first row is created. They may
-// be in a tag, in a column of the Go struct, in a foreign key, or in a column of the
+// Package check finds the mistakes of a model before the first row is created. A mistake may
+// be in a tag, in a field of the Go struct, in a foreign key, or in a column of the
 // database's table.
 //
-// [Models] checks the models one by one. It checks their tags ([model.Set.Model]), the
-// json tags of their IDs (checkJSON), their columns (checkColumn), the foreign keys
-// that refer to them (checkReference) and other columns of IDs (checkUntagged). It
-// reads the columns of each table once, by its own queries (readColumns), because GORM's
+// [Models] checks the models one by one. It checks the tags of a model ([model.Set.Model]),
+// the json tags of its IDs (checkJSON), its tagged columns (checkColumn), the foreign keys
+// that refer to tagged columns (checkReference), and other columns of IDs (checkUntagged).
+// It reads the columns of each table once, by its own queries (readColumns), because GORM's
 // migrators drop errors.
 package check
 
@@ -21,16 +21,18 @@ import (
 )
 
 // Models returns the mistakes of all models in a joined error that contains each mistake
-// once. It logs the warnings.
+// once. It logs a warning for each SQLite table that assigns a key to a row without one
+// (warnOfRowid).
 func Models(db *gorm.DB, set *model.Set, models ...any) error {
 	c := checker{db: quietSession(db), set: set, tables: map[string]table{}, foreign: map[*schema.Field]bool{}}
 	var errs []error
 	for _, m := range models {
 		errs = append(errs, c.checkModel(m)...)
 	}
-	// Only now are all models and foreign keys known. checkUntagged skips the foreign keys,
-	// because checkModel has checked them. CheckJoinTable finds a join table whose rows GORM
-	// would create without the tagged ID that a model of the same table has.
+	// This loop comes second, because checkUntagged needs all foreign keys, which it skips
+	// because checkModel has checked them. CheckJoinTable needs all models. It finds a join
+	// table whose rows GORM would create without the tagged ID that a model of the same table
+	// has.
 	for _, s := range c.schemas {
 		errs = append(errs, c.checkUntagged(s)...)
 		for _, rel := range model.Relations(s) {
@@ -45,8 +47,9 @@ func Models(db *gorm.DB, set *model.Set, models ...any) error {
 	return errors.Join(distinct(errs)...)
 }
 
-// distinct splits joined errors and removes duplicates, because two models may share a
-// mistake.
+// distinct returns the errors without nil and without repetitions, because two models may
+// share a mistake. It replaces a joined error by the errors that were joined, so that it
+// finds repetitions among these too.
 func distinct(errs []error) []error {
 	seen := map[string]bool{}
 	var unique []error
@@ -86,15 +89,15 @@ func (c *checker) checkModel(value any) []error {
 		errs = append(errs, c.checkReference(ref))
 	}
 	if m.Err != nil { // a tag or a foreign key of the model is wrong
-		return errs // the model may have no table yet
+		return errs // the other checks read the table, which may not exist before m.Err is corrected
 	}
 	c.schemas = append(c.schemas, s)
 	return append(errs, c.checkDeletedAt(s))
 }
 
-// checkDeletedAt returns an error if the table marks deleted rows in a column deleted_at,
-// and the model has no field for that column. GORM would then read and update deleted
-// rows.
+// checkDeletedAt returns an error if the table has a column deleted_at, in which programs
+// mark deleted rows, and the model has no field for this column. GORM would then read and
+// update rows that are marked as deleted.
 func (c *checker) checkDeletedAt(s *schema.Schema) error {
 	const name = "deleted_at"
 	if t := c.readTable(s.Table); s.LookUpField(name) != nil || t.find(c.db.Name(), name) == nil {
@@ -103,9 +106,10 @@ func (c *checker) checkDeletedAt(s *schema.Schema) error {
 	return fmt.Errorf("gormflake: model %s has no field for column %s of table %s, so that rows which are marked as deleted reappear: add DeletedAt gorm.DeletedAt, or rename the column if it marks none", s.Name, name, s.Table)
 }
 
-// checkColumn checks a tagged column in its table or, if the table does not exist, in the
-// model. It returns an error if the column cannot hold the keys, or if the database assigns
-// the keys itself.
+// checkColumn returns the mistakes of a tagged column. It checks the column in the table or,
+// if the table does not exist, in the model. It is a mistake if the column cannot hold the
+// keys, or if GORM or the database assigns them. It is also a mistake if the table lacks the
+// column, or if the column pads the keys.
 func (c *checker) checkColumn(column *model.Column) []error {
 	live, err := c.findColumn(column) // the column as the database describes it, or nil
 	errs := []error{checkDeclaredAssigned(column), err}
@@ -122,9 +126,10 @@ func (c *checker) checkColumn(column *model.Column) []error {
 	return errs
 }
 
-// checkUntagged checks the columns of type types.ID that are neither tagged nor foreign
-// keys. If such a column is too narrow, a server that is not strict truncates an ID. It skips
-// fields that GORM never writes, and fields with a serializer, which may store another type.
+// checkUntagged checks the columns of type types.ID or types.Of that are neither tagged nor
+// foreign keys. If such a column is too narrow, a server that is not strict truncates an ID.
+// checkUntagged skips a field that GORM never writes, and a field with a serializer, which
+// may store another type.
 func (c *checker) checkUntagged(s *schema.Schema) (errs []error) {
 	for _, f := range s.Fields {
 		// hasColumn is not set if the field has no column, or if another field shadows it.
@@ -162,8 +167,9 @@ func (c *checker) checkUntaggedColumn(column *model.Column) error {
 	return nil
 }
 
-// checkReference checks the column of a foreign key in its table or, if the table does not
-// exist, in the model.
+// checkReference returns the mistake of a foreign key, or nil. It checks the Go type of the
+// foreign key, and then the column in the table or, if the table does not exist, in the
+// model.
 func (c *checker) checkReference(ref model.Reference) error {
 	if ref.Err != nil {
 		return fmt.Errorf("gormflake: %w", ref.Err)
@@ -180,7 +186,7 @@ func (c *checker) checkReference(ref model.Reference) error {
 	foreign.Serial = ref.Key.Serial
 	var err error
 	if foreign.Kind, err = model.KindOf(ref.Foreign.FieldType); err != nil {
-		return nil // the field's type has its own Scan, which accepts the key, because ref.Err is nil
+		return nil // a type with its own Scan, which accepts the key, because ref.Err is nil
 	}
 	if foreign.Serial != nil {
 		if err := ref.Key.CheckWidth(ref.Foreign); err != nil {
@@ -197,10 +203,10 @@ func (c *checker) checkReference(ref model.Reference) error {
 	return nil
 }
 
-// checkHolds returns an error if the column cannot hold every ID because it is too narrow. It
-// also returns an error if a query for an ID finds rows with other IDs too, because MySQL
-// compares a text column with a number as floating point. blame returns an error with the
-// reason text.
+// checkHolds returns an error if the column is too narrow for some IDs. It also returns an
+// error if a query for an ID would find rows with other IDs too, because MySQL compares a
+// text column with a number as floating point. blame returns the error for a reason, for
+// example with the name of the field. live is nil if the table or the column does not exist.
 func (c *checker) checkHolds(column *model.Column, live *liveColumn, blame func(text string) error) error {
 	if text := c.inexactReason(column, live); text != "" {
 		return blame(text)
@@ -208,10 +214,10 @@ func (c *checker) checkHolds(column *model.Column, live *liveColumn, blame func(
 	return c.checkWidth(column, live, blame)
 }
 
-// checkWidth returns an error if the column is too narrow in its table or, if the table
-// does not exist, in the model. If both are too narrow, the error is about the model,
-// because the developer has to change the model first. live is nil if the table does not
-// exist.
+// checkWidth returns an error if the column is too narrow in the table or, if live is nil, in
+// the model. live is nil if the table or the column does not exist. If the column is too
+// narrow in both, the error is about the model, because the developer has to change the model
+// first.
 func (c *checker) checkWidth(column *model.Column, live *liveColumn, blame func(text string) error) (err error) {
 	if live != nil {
 		if err = checkLiveWidth(c.db, column, live); err == nil {

@@ -39,8 +39,8 @@ func TestCheckTypesOfColumns(t *testing.T) {
 	})
 }
 
-// compareColumn creates a table with these columns, and fails if Check and the database
-// disagree on whether the field can be stored in it and found again.
+// compareColumn creates a table with these columns, and fails if Check accepts the column of
+// the field although the database cannot store the value and find it again, or the reverse.
 func compareColumn(t *testing.T, db *gorm.DB, row live, field, columns string) {
 	t.Helper()
 	plugintest.Must(t, db.Exec("DROP TABLE IF EXISTS lives"))
@@ -88,7 +88,8 @@ func finds(t *testing.T, db *gorm.DB, row live, field string) bool {
 	return true
 }
 
-// TestCheckDeclaredTypes checks that Check also reads the type that the model declares.
+// TestCheckDeclaredTypes checks that Check reports a type that the model declares and that
+// cannot hold every ID, before and after AutoMigrate creates the table.
 func TestCheckDeclaredTypes(t *testing.T) {
 	t.Parallel()
 	type (
@@ -148,9 +149,10 @@ const (
 	mysqlText    = "MySQL compares text with a number as floating point, so that IDs up to 128 apart are equal: make it BIGINT, or the field a string"
 )
 
-// TestCheckNumbersInText checks that Check reports every number in a column of text,
-// however the column got its type. PostgreSQL's driver rejects such a number, and MySQL
-// treats its neighbours as equal.
+// TestCheckNumbersInText checks that, on PostgreSQL and MySQL, Check reports a field that is
+// a number and whose column is text. textKey declares such a column, and textChild gets it
+// from GORM, because the key of textParent is text. PostgreSQL's driver rejects such a
+// number, and MySQL treats it and its neighbours as equal.
 func TestCheckNumbersInText(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -212,9 +214,9 @@ type (
 	}
 )
 
-// TestCheckMixedColumns checks that Check reports a key and a foreign key whose columns
-// fit their fields, but of which one is text and the other a number, so that MySQL
-// compares them inexactly in a join.
+// TestCheckMixedColumns checks that, on MySQL, Check reports a foreign key if its column is a
+// number and the column of the key is text, or the reverse. Each column fits its field, but
+// MySQL compares the two inexactly in a join. MariaDB compares them exactly.
 func TestCheckMixedColumns(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {

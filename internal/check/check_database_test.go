@@ -60,7 +60,8 @@ func TestCheckWithoutDatabase(t *testing.T) {
 	})
 }
 
-// rewritten sends each query as rewrite changes it.
+// rewritten is a connection pool that changes each query by rewrite before it sends the
+// query.
 type rewritten struct {
 	gorm.ConnPool
 	rewrite func(query string) string
@@ -92,8 +93,8 @@ func TestCheckReportsUnreadableRows(t *testing.T) {
 	})
 }
 
-// wantUnreadable checks that Check returns the error want, and closes its rows, if rewrite
-// replaces its queries.
+// wantUnreadable lets rewrite change Check's queries. It checks that Check returns the error
+// want, and closes its rows, so that no connection stays in use.
 func wantUnreadable(t *testing.T, db *gorm.DB, rewrite func(string) string, want string) {
 	t.Helper()
 	tx := db.Session(&gorm.Session{NewDB: true, Context: t.Context()})
@@ -201,8 +202,9 @@ func TestCheckNamesOfColumns(t *testing.T) {
 	})
 }
 
-// TestCheckTablesOfOtherSchemas checks that Check also reads a table that only the search
-// path of the connection finds.
+// TestCheckTablesOfOtherSchemas checks that Check reads the table that an INSERT on its
+// connection would use. On PostgreSQL, this table is in another schema of the search path. On
+// SQLite, it is a temporary table.
 func TestCheckTablesOfOtherSchemas(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
@@ -234,15 +236,15 @@ type liveInMain struct {
 
 func (liveInMain) TableName() string { return "main.lives" }
 
-// bracketed has a column whose name contains [, which differs from { as an upper-case
-// letter from its lower-case letter, by one bit.
+// bracketed has a column whose name contains [. The characters [ and { differ in the same bit
+// as A and a, so a comparison that ignores this bit would take the two names for the same.
 type bracketed struct {
 	ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Maker types.ID `gorm:"column:maker[" snowflake:"id"`
 }
 
-// TestCheckNamesOfSQLite checks that SQLite finds a table in the database that its name
-// contains, and ignores the case of ASCII letters only.
+// TestCheckNamesOfSQLite checks that Check reads a SQLite table whose name contains its
+// database, such as main.lives, and ignores the case of ASCII letters only.
 func TestCheckNamesOfSQLite(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Memory(t, plugintest.NewPlugin(t))

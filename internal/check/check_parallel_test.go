@@ -23,9 +23,9 @@ func (slowText) GormDataType() string {
 	return "string"
 }
 
-// TestCheckWaitsForModels checks that Check waits for a model that another goroutine is
-// still parsing. The model lacks relations until then, so Check would miss their
-// mistakes, and cache the model without them.
+// TestCheckWaitsForModels checks that Check waits for a model that another goroutine is still
+// parsing. Until then, the model lacks its relations. Check would miss the mistakes in these
+// relations, and cache the model without them.
 func TestCheckWaitsForModels(t *testing.T) {
 	t.Parallel()
 	type (

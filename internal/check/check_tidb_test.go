@@ -13,9 +13,9 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// TestCheckAutoRandom checks that Check reports TiDB's AUTO_RANDOM, which the statement
-// has in a comment that only TiDB executes. On MySQL and MariaDB the test replaces the
-// server's answers by those of TiDB. "make tidb" runs the test on TiDB itself.
+// TestCheckAutoRandom checks that Check reports TiDB's AUTO_RANDOM, which CREATE TABLE has in
+// a comment that only TiDB executes. On MySQL and MariaDB the test replaces the server's
+// answers by the answers of TiDB. "make tidb" runs the test on TiDB itself.
 func TestCheckAutoRandom(t *testing.T) {
 	t.Parallel()
 	const random = "CREATE TABLE lives (id bigint PRIMARY KEY /*T![auto_rand] AUTO_RANDOM(5) */, public bigint, text varchar(20))"

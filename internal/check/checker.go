@@ -9,8 +9,8 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// checker holds the state of a call of [Models], which is the tables that it has
-// read, and the models and foreign keys that it has checked.
+// checker holds the state of one call of [Models]. The state consists of the tables that the
+// call has read, and the models and foreign keys that it has checked.
 type checker struct {
 	db     *gorm.DB
 	set    *model.Set
@@ -22,8 +22,8 @@ type checker struct {
 	warnings []string // of SQLite tables that assign a key to a row without one
 }
 
-// readTable returns the description of a table, which it reads once. If a query fails, the
-// field err of the description is the error.
+// readTable returns the description of a table. It queries the database only in the first
+// call for a table. If a query fails, the field err of the description is the error.
 func (c *checker) readTable(name string) table {
 	t, ok := c.tables[name]
 	if !ok {
@@ -41,9 +41,9 @@ func (c *checker) readTable(name string) table {
 	return t
 }
 
-// findColumn returns the column in the table. It returns nil and no error if the table
-// does not exist, because the program may still migrate it, and nil with an error if only
-// the column does not exist.
+// findColumn returns the column in the table. If the table does not exist, it returns nil and
+// no error, because the program may still migrate the table. If the table exists without the
+// column, or cannot be read, findColumn returns nil and an error.
 func (c *checker) findColumn(column *model.Column) (*liveColumn, error) {
 	s := column.Field.Schema
 	t := c.readTable(s.Table)

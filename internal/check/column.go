@@ -56,11 +56,11 @@ func declaredProblem(dialect string, c *model.Column) string {
 	return ""
 }
 
-// tagProblem returns the same problems as [declaredProblem], for an untagged column of an
-// ID. It reads the size and the type from the gorm tag, and not from the field, because GORM
-// may change them in the field at this moment without a lock. GORM does so if the field is
-// the foreign key of a polymorphic relation of another model, which another goroutine uses
-// for the first time.
+// tagProblem returns the problem with the size or the type that the gorm tag declares for an
+// untagged column of an ID, or "". Unlike [declaredProblem], it does not read the size and
+// the type of the field, because GORM may change these in the field at this moment, without a
+// lock. GORM changes them if the field is the foreign key of a polymorphic relation, and
+// another goroutine uses the model with this relation for the first time.
 func (c *checker) tagProblem(column *model.Column) string {
 	settings, dialect := column.Field.TagSettings, c.db.Name()
 	if size, _ := strconv.Atoi(settings["SIZE"]); size > 0 && size < 64 {
@@ -93,8 +93,8 @@ func wrongType(t columnType) string {
 const textForNumber = "PostgreSQL's driver stores no number in a column of text: use string"
 
 // checkJSON returns an error for each ID whose json tag has the option string, as in
-// `json:"id,string"`. IDs are strings in JSON without the option, and with it some encoders
-// quote them twice.
+// `json:"id,string"`. An ID is a string in JSON without this option. With the option, some
+// encoders quote the ID twice.
 func checkJSON(s *schema.Schema) []error {
 	var errs []error
 	for _, f := range s.Fields {
@@ -107,8 +107,8 @@ func checkJSON(s *schema.Schema) []error {
 	return errs
 }
 
-// checkLiveWidth returns an error if the column of the table cannot hold every ID or every
-// serial number.
+// checkLiveWidth returns an error if the column of the table cannot hold every ID or, for
+// serial numbers, every serial number.
 func checkLiveWidth(db *gorm.DB, c *model.Column, l *liveColumn) error {
 	if typeHolds(db.Name(), c, l.dbType) {
 		return nil

@@ -12,8 +12,8 @@ import (
 // columnType is a type as the database writes it, such as decimal(10,0).
 type columnType string
 
-// name returns the first word of the type in lower case, for example decimal. It returns
-// "" for an empty type.
+// name returns the first word of the type in lower case, for example decimal for
+// DECIMAL(10,0). It returns "" for an empty type.
 func (t columnType) name() string {
 	words := strings.FieldsFunc(strings.ToLower(string(t)), func(r rune) bool { return r == ' ' || r == '(' })
 	return strings.Join(words[:min(1, len(words))], "")
@@ -34,14 +34,15 @@ func (t columnType) arguments() (first, second int) {
 	return first, second
 }
 
-// size returns the maximum number of characters of a text type, or 0 if there is no
-// limit.
+// size returns the maximum length of a text type, for example 32 for varchar(32). It returns
+// 0 for a type without a number, such as text, which has no limit.
 func (t columnType) size() int {
 	size, _ := t.arguments()
 	return size
 }
 
-// textTypes contains the types of text and bytes whose number is the length of a value.
+// textTypes contains the types of text and bytes whose number, if they have one, is the
+// maximum length of a value, as in varchar(32).
 var textTypes = []string{"char", "character", "bpchar", "nchar", "varchar", "nvarchar", "binary", "varbinary", "text", "string"}
 
 // isText reports whether the type is one of [textTypes].
@@ -68,8 +69,9 @@ func (t columnType) pads(dialect string) bool {
 	}
 }
 
-// typeHolds reports whether a column of this type holds every value of c. It accepts types
-// that it does not know.
+// typeHolds reports whether a column of this type holds every value of c, which means every
+// ID or, if c has serial numbers, every serial number. It returns true for types that it does
+// not know.
 func typeHolds(dialect string, c *model.Column, t columnType) bool {
 	// SQLite stores a value of any length in any column, but converts a number in a real column
 	// to floating point. It does not convert text with letters, such as the serial number PAY2022.
@@ -90,7 +92,8 @@ func typeHolds(dialect string, c *model.Column, t columnType) bool {
 	}
 }
 
-// narrowTypes contains the types that cannot hold every ID. Floating point rounds IDs.
+// narrowTypes contains the types that hold neither every ID nor every serial number. Floating
+// point rounds IDs.
 var narrowTypes = []string{
 	"tinyint", "smallint", "mediumint", "int", "integer", "int2", "int4", "year", "serial", "smallserial",
 	"float", "double", "real", "float4", "float8", "boolean", "bool", "uuid",

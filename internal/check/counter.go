@@ -21,12 +21,13 @@ import (
 type Counter struct {
 	Table string
 	Next  uint64   // the key that the database assigns next
-	Park  []string // the statements that park it; empty if it cannot be parked
+	Park  []string // the statements that park the counter; empty if it cannot be parked
 }
 
 // Counters returns the unparked counters in the tables of keys, with the statements that park
-// them at place. keys are the primary keys of models that gormflake.WithModels lists. The
-// error joins the reasons why tables cannot be read.
+// them at place. For a counter that cannot be parked, such as SQLite's rowid, there are no
+// statements. keys are the primary keys of models that gormflake.WithModels lists. The error
+// joins the reasons why tables cannot be read.
 func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) (found []Counter, err error) {
 	db = quietSession(db)
 	var errs []error
@@ -53,11 +54,11 @@ func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) (found []C
 // NULL::bigint.
 var nullDefault = regexp.MustCompile(`(?i)^null(::.*)?$`)
 
-// checkLiveAssigned returns an error if the database still assigns values to the column,
-// by a counter, a sequence or a default. It accepts a sequence of PostgreSQL in the table
-// of a listed model, which gormflake.WithModels lists, because the sequence continues with
-// small keys, which no generator issues. It skips serial numbers, because a column that was
-// added to a table with rows may need a default.
+// checkLiveAssigned returns an error if the database still assigns values to the column, by a
+// counter, a sequence or a default. It skips a column of serial numbers, because such a
+// column may need a default if it was added to a table with rows. In the table of a listed
+// model, which is a model of gormflake.WithModels, it accepts a sequence of PostgreSQL. Such
+// a sequence continues with small keys, which no generator issues.
 func (c *checker) checkLiveAssigned(column *model.Column, l *liveColumn) error {
 	table, name, how := column.Field.Schema.Table, column.Field.DBName, "auto-increment"
 	switch {
@@ -72,7 +73,7 @@ func (c *checker) checkLiveAssigned(column *model.Column, l *liveColumn) error {
 		return nil
 	case l.random:
 		return columnError(column, fmt.Sprintf("table %s has AUTO_RANDOM on column %s, so that TiDB refuses its keys (error 8216): create the table without AUTO_RANDOM, and copy the rows", table, name))
-	case l.auto: // a sequence of a model that is not listed, or one that rejects keys
+	case l.auto: // a sequence of a model that is not listed, or a sequence that rejects keys (GENERATED ALWAYS)
 	case l.defaultValue.Valid && !nullDefault.MatchString(l.defaultValue.String):
 		how = "default " + l.defaultValue.String
 	default:
@@ -81,11 +82,12 @@ func (c *checker) checkLiveAssigned(column *model.Column, l *liveColumn) error {
 	return columnError(column, fmt.Sprintf("table %s still assigns column %s (%s): move the table with package sqlmigrate", table, name, how))
 }
 
-// warnOfRowid adds a warning for a SQLite table that assigns a key to a row without a
-// key. The warning contains the statement of a trigger by which the table rejects such a
-// row. A missing trigger is not an error, because SQLite assigns keys in every table whose
-// primary key is an INTEGER, and the trigger slows each INSERT a little. warnOfRowid skips
-// listed models and AUTOINCREMENT, because checkLiveAssigned checks their counters.
+// warnOfRowid adds a warning for a SQLite table that assigns a key to a row without a key.
+// The warning contains the statement that creates a trigger, by which the table rejects such
+// a row. A missing trigger is not an error, because SQLite assigns keys in every table whose
+// primary key is an INTEGER, and because the trigger slows each INSERT a little. warnOfRowid
+// skips listed models and AUTOINCREMENT, because checkLiveAssigned checks the counters of
+// these.
 func (c *checker) warnOfRowid(column *model.Column, l *liveColumn) {
 	if c.db.Name() != "sqlite" || column.Listed || column.Serial != nil || l.auto || !l.followsLargest {
 		return
@@ -121,8 +123,9 @@ func checkCounter(db *gorm.DB, c *model.Column, l *liveColumn, place *parking.Pl
 	return columnError(c, fmt.Sprintf("table %s still assigns column %s (auto-increment): its counter, at %d, %s: %s", table, name, next, FollowsText, fix)), nil
 }
 
-// readCounter returns the key that the database assigns next, and park, which returns the
-// statements that move the counter to a key. park is nil if no statement moves the counter.
+// readCounter returns the key that the database assigns next, and the function park. park
+// returns the statements that move the counter to a key. park is nil if no statement moves
+// the counter.
 func readCounter(db *gorm.DB, table string, l *liveColumn) (next uint64, park func(types.ID) []string, err error) {
 	if db.Name() == "sqlite" {
 		return sqliteCounter(db, table, l)
@@ -131,8 +134,8 @@ func readCounter(db *gorm.DB, table string, l *liveColumn) (next uint64, park fu
 }
 
 // mysqlCounter returns the key that MySQL or MariaDB assigns next, and a function that
-// returns the statement that moves the counter. It reads SHOW CREATE TABLE, whose columns
-// are the table's name and its statement.
+// returns the statement that moves the counter. It reads the counter from SHOW CREATE TABLE,
+// which returns the name of the table and the statement that creates it.
 func mysqlCounter(db *gorm.DB, name string) (next uint64, park func(types.ID) []string, err error) {
 	var table, ddl string
 	quoted := db.Statement.Quote(name)
@@ -141,9 +144,9 @@ func mysqlCounter(db *gorm.DB, name string) (next uint64, park func(types.ID) []
 }
 
 // sqliteCounter returns the key that SQLite assigns next, and a function that returns the
-// statements that move the counter. The next key follows the largest key of the table and,
-// with AUTOINCREMENT, also the last key that was assigned. Without AUTOINCREMENT, no
-// statement moves the counter, so park is nil.
+// statements that move the counter. The next key is the largest key of the table plus 1. With
+// AUTOINCREMENT, it is the last assigned key plus 1 if that is larger. Without AUTOINCREMENT,
+// no statement moves the counter, so park is nil.
 func sqliteCounter(db *gorm.DB, name string, l *liveColumn) (next uint64, park func(types.ID) []string, err error) {
 	schema, table := splitName(name)
 	var largest, last sql.NullInt64

@@ -25,8 +25,9 @@ func (w warnings) Warn(_ context.Context, format string, args ...any) {
 	*w.texts = append(*w.texts, fmt.Sprintf(format, args...))
 }
 
-// TestCheckWarnsOfRowids checks that the statement in Check's warning makes the table
-// reject the rows of which Check warns.
+// TestCheckWarnsOfRowids checks that Check warns of a SQLite table that assigns a key to a
+// row without one, and of no other table. The trigger in the warning must make the table
+// reject such a row, and end the warning.
 func TestCheckWarnsOfRowids(t *testing.T) {
 	t.Parallel()
 	type note struct {

@@ -12,16 +12,17 @@ import (
 const inexactText = "MySQL compares text with a number as floating point, so that IDs up to 128 apart are equal"
 
 // comparesExactly reports whether the server compares text with a number exactly. MariaDB
-// does, and MySQL converts both to floating point. The version is empty for SQLite and
-// PostgreSQL, to which package check applies no such rule.
+// does. MySQL converts both to floating point. comparesExactly also returns true on SQLite
+// and PostgreSQL, where the version is empty, because package check needs no such rule there.
 func (t table) comparesExactly() bool {
 	return t.version == "" || strings.Contains(t.version, "MariaDB")
 }
 
-// inexactReason returns the reason why a query for an ID also finds other IDs, or "" if the
-// server compares the column with the ID exactly. The driver sends the ID as a string if the
-// field is a string, and otherwise as a number. live is nil if the table does not exist.
-// inexactReason skips serial numbers, because [typeHolds] accepts no number column for them.
+// inexactReason returns the reason why a query for an ID also finds rows with other IDs, or
+// "" if the server compares the column with the ID exactly. The driver sends the ID as a
+// string if the field is a string, and otherwise as a number. live is nil if the table or the
+// column does not exist. inexactReason skips serial numbers, because [typeHolds] rejects
+// number columns for them.
 func (c *checker) inexactReason(column *model.Column, live *liveColumn) string {
 	if c.db.Name() != "mysql" || column.Serial != nil {
 		return ""
@@ -40,10 +41,10 @@ func (c *checker) inexactReason(column *model.Column, live *liveColumn) string {
 	return fmt.Sprintf("%s is %s, and %s: make it BIGINT, or the field a string", subject, t, inexactText)
 }
 
-// mixedReason returns the reason why a join of a foreign key with its key also finds other
-// IDs. That happens if one column is text and the other is a number, because MySQL compares
-// them as floating point. It returns "" if the comparison is exact. It skips serial numbers,
-// because [checker.checkHolds] accepts no number column for them.
+// mixedReason returns the reason why a join of a foreign key with its key also finds rows
+// with other IDs, or "" if the server compares the two columns exactly. MySQL compares them
+// as floating point if one column is text and the other is a number. mixedReason skips serial
+// numbers, because [checker.checkHolds] rejects number columns for them.
 func (c *checker) mixedReason(key, foreign *model.Column) string {
 	if key.Serial != nil || c.readTable(foreign.Field.Schema.Table).comparesExactly() {
 		return ""

@@ -46,7 +46,8 @@ func (t table) find(dialect, name string) *liveColumn {
 }
 
 // sameName reports whether the database takes two names in quotes for the same column.
-// SQLite ignores the case of ASCII letters only.
+// PostgreSQL distinguishes upper and lower case, SQLite ignores the case of ASCII letters
+// only, and MySQL ignores the case of all letters.
 func sameName(dialect, a, b string) bool {
 	switch dialect {
 	case "postgres":
@@ -69,21 +70,20 @@ func lowerASCII(r rune) rune {
 // quietSession returns a session that does not log the errors of queries, because the
 // caller gets them.
 func quietSession(db *gorm.DB) *gorm.DB {
-	const silent = 1 // logger.Silent
+	const silent = 1 // logger.Silent, whose package would be imported for this value alone
 	db = db.Session(&gorm.Session{NewDB: true, Logger: db.Logger.LogMode(silent)})
 	db.DryRun = false // a dry run would not run the queries, and this session writes nothing
 	return db
 }
 
-// writeSession returns a session that reads a table from the database to which statements
-// of its model are sent. dbresolver may send these to another database. It chooses by the
-// table of the statement and by this setting, without which it would send a SELECT to a
-// replica.
+// writeSession returns a session whose queries go to the database to which GORM sends writes
+// of the table. GORM's plugin dbresolver chooses a database by the table of the statement.
+// Without the setting, dbresolver would send a SELECT to a replica.
 func writeSession(db *gorm.DB, table string) *gorm.DB {
 	return db.Table(table).Set("gorm:db_resolver:write", struct{}{}).Session(&gorm.Session{})
 }
 
-// tableError adds the name of the table to an error.
+// tableError adds the name of the table to an error. It returns nil if err is nil.
 func tableError(name string, err error) error {
 	if err == nil {
 		return nil
@@ -111,11 +111,12 @@ var (
 	withoutRowid  = regexp.MustCompile(`(?i)\bwithout\s+rowid\b`)
 )
 
-// sqliteColumns reads the columns, and the statement that created the table, because only
-// that statement shows AUTOINCREMENT. Only an INTEGER PRIMARY KEY can have AUTOINCREMENT.
-// Without AUTOINCREMENT, SQLite assigns such a key too, unless the trigger of package
-// sqliteguard rejects a row without a key. The last two values that the query selects are
-// the statement, and whether the table has that trigger.
+// sqliteColumns returns the columns, and for each whether SQLite assigns its values. An
+// INTEGER PRIMARY KEY gets its values from SQLite, with or without AUTOINCREMENT, unless the
+// trigger of package sqliteguard rejects a row without a key. Only an INTEGER PRIMARY KEY can
+// have AUTOINCREMENT, and only the statement that created the table shows AUTOINCREMENT. The
+// last two values that the query selects are this statement, and whether the table has the
+// trigger.
 func sqliteColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	schema, name := splitName(name)
 	master := db.Statement.Quote(schema + "sqlite_master")
@@ -140,11 +141,12 @@ func splitName(name string) (schema, table string) {
 	return name[:i], name[i:]
 }
 
-// postgresColumns reads the catalogue of the server, because the views of the standard
-// hide tables to which the role has no right. For a column of a domain (typtype d) it reads
-// the type on which the domain is based. The database assigns the column if it is an
-// identity or has a default nextval, and rejects other keys if it is GENERATED ALWAYS
-// (attidentity a). System columns have an attnum below 1.
+// postgresColumns returns the columns from the server's catalogue, because the views of
+// information_schema hide a table to which the role has no right. The type of a column of a
+// domain (typtype d) is the type on which the domain is based. The database assigns a column
+// that is an identity, or that has a default nextval. An identity that is GENERATED ALWAYS
+// (attidentity a) rejects other keys. System columns, which the query leaves out, have an
+// attnum below 1.
 func postgresColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	const query = `SELECT a.attname,
 	CASE t.typtype WHEN 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(a.atttypid, a.atttypmod) END,
@@ -185,9 +187,9 @@ WHERE c.relname = ? AND NOT has_schema_privilege(n.oid, 'USAGE') AND n.nspname I
 
 var noSuchTable = regexp.MustCompile(`^Error 1146\b`) // ER_NO_SUCH_TABLE
 
-// mysqlColumns reads the columns by SHOW COLUMNS, which returns an error if the user has no
-// right to the table. The server's catalogue would hide such a table. mysqlColumns returns no
-// columns if the table does not exist.
+// mysqlColumns returns the columns from SHOW COLUMNS, because this statement fails if the
+// user has no right to the table. The server's catalogue would hide such a table.
+// mysqlColumns returns no columns and no error if the table does not exist.
 func mysqlColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	columns, err := readRows(db, func(rows *sql.Rows, l *liveColumn) error {
 		var null, key, extra sql.NullString
@@ -202,8 +204,8 @@ func mysqlColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	return columns, err
 }
 
-// version returns the server's version, by which MySQL, MariaDB and TiDB differ, although all
-// use the dialect mysql. It returns "" for other dialects.
+// version returns the server's version, which distinguishes MySQL, MariaDB and TiDB. The
+// dialect of all three is mysql. version returns "" for other dialects.
 func version(db *gorm.DB) (version string, err error) {
 	if db.Name() == "mysql" {
 		err = db.Raw("SELECT VERSION()").Row().Scan(&version)
@@ -215,8 +217,8 @@ func version(db *gorm.DB) (version string, err error) {
 // TABLE, for example id in "  `id` bigint NOT NULL /*T![auto_rand] AUTO_RANDOM(5) */,".
 var autoRandom = regexp.MustCompile("(?m)^ *`([^`]+)`.*/\\*T!\\[auto_rand\\] AUTO_RANDOM")
 
-// markAutoRandom sets random in the column of t that has AUTO_RANDOM, which TiDB leaves
-// out of SHOW COLUMNS.
+// markAutoRandom sets random in the column that has AUTO_RANDOM, which TiDB leaves out of
+// SHOW COLUMNS. t is a copy that shares its columns with the caller's table.
 func markAutoRandom(db *gorm.DB, name string, t table) error {
 	if !strings.Contains(t.version, "TiDB") {
 		return nil

@@ -20,8 +20,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// pairParent and pairChild have a key of type K and a foreign key of type F. The database
-// has no constraint, so that the test sees the value that GORM stores.
+// pairParent has a key of type K, and pairChild has a foreign key of type F. The database has
+// no constraint, so that the test sees the value that GORM stores.
 type (
 	pairParent[K, F any] struct {
 		ID       K                 `gorm:"primaryKey;autoIncrement:false" snowflake:"pk"`
@@ -46,9 +46,10 @@ func (n pairNames) TableName(model string) string {
 	return n.NamingStrategy.TableName(model)
 }
 
-// pair is a cell of the matrix, with the types pairParent and pairChild. The test uses
-// them by reflection, because generic code would be compiled for each of a thousand
-// pairs.
+// pair is a cell of the matrix of [keyKinds], whose rows are types of keys and whose columns
+// are types of foreign keys. parent and child are the types pairParent and pairChild of the
+// cell. The test uses them by reflection, because generic code would be compiled for each of
+// a thousand pairs.
 type pair struct{ parent, child, key, foreign reflect.Type }
 
 func pairOf[K, F any]() pair {
@@ -302,9 +303,10 @@ func isNumber(t reflect.Type) bool {
 	return err == nil && !k.IsString()
 }
 
-// TestNarrowColumn checks a foreign key whose column is declared too narrow, although its
-// Go type is wide enough. Check reports it. Create and Assign do not, because the table
-// may be wider than the model says. They report a Go type that is too narrow.
+// TestNarrowColumn checks a foreign key whose column is declared too narrow, although its Go
+// type is wide enough. Check reports such a column. Create and Assign accept it, because the
+// table may be wider than the model says. A Go type that is too narrow is an error of Create
+// and Assign too.
 func TestNarrowColumn(t *testing.T) {
 	t.Parallel()
 	type (
@@ -432,8 +434,9 @@ type (
 	}
 )
 
-// TestNarrowChildrenThatAreNot checks that a parent without children can be created,
-// although the foreign key of its children is invalid.
+// TestNarrowChildrenThatAreNot checks that Create and Assign accept a parent without
+// children, although the foreign key of its children, an int32, cannot hold the key. A parent
+// with a child is an error.
 func TestNarrowChildrenThatAreNot(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -8,10 +8,11 @@ import (
 )
 
 // KeepInRebuilds registers a callback that preserves a table's auto-increment counter, which
-// may be parked, when GORM's migrator for SQLite rebuilds the table, for example to add a
-// CHECK or drop a column. The migrator copies the rows into TABLE__temp, drops the table, and
-// renames the copy, whose counter would follow the largest key. The callback is on raw
-// statements, because the migrator uses them. A second call for the same db does nothing.
+// may be parked, when GORM's migrator for SQLite rebuilds the table. The migrator rebuilds a
+// table, for example, to add a CHECK or drop a column. It copies the rows into TABLE__temp,
+// drops the table, and renames the copy. The counter of the copy would follow the largest
+// key. The callback is on raw statements, because the migrator uses these. KeepInRebuilds
+// does nothing on other databases, or if db already has the callback.
 func KeepInRebuilds(db *gorm.DB) error {
 	const name = "gormflake:rebuild"
 	raw := db.Callback().Raw()

@@ -87,8 +87,9 @@ type (
 	}
 )
 
-// TestReferenceErrors checks that the error for a foreign key names types that exist,
-// also if the key is a pointer, and contains each mistake once.
+// TestReferenceErrors checks the whole error for a wrong foreign key. For a key of type
+// *types.ID, the error advises *types.ID, and not a pointer to a pointer. If two relations
+// have the same foreign key, the error reports it once.
 func TestReferenceErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

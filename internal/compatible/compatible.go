@@ -1,6 +1,6 @@
 // Package compatible distinguishes PostgreSQL, MySQL and MariaDB from other engines that
-// use their protocols, such as TiDB. In such engines, settings of the same names have no
-// effect.
+// use their protocols, such as TiDB. Settings of a server, such as the durability of commits,
+// may exist there by the same name and have no effect.
 package compatible
 
 import "strings"

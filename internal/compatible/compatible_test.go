@@ -6,8 +6,9 @@ import (
 	"github.com/gormflake/gormflake/internal/compatible"
 )
 
-// TestEngine uses versions that the engines' documentation and issues quote, and the
-// versions of the servers on which tests run.
+// TestEngine checks that Engine recognises each engine of marks, and no other server. The
+// versions are quoted in the documentation and issues of the engines, or come from the
+// servers on which tests run.
 func TestEngine(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]string{

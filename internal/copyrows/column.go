@@ -15,13 +15,14 @@ import (
 // column is a column of the table.
 type column struct {
 	*model.Column
-	setsInitial bool // gets a default that the model declares, or a time stamp, if it is zero
-	isInteger   bool // holds a value that drivers receive as an int64
+	setsInitial bool // a zero value is replaced by the model's default, or by a time stamp
+	isInteger   bool // read by the fast path of [column.value], which gives an int64
 	mayWriteSQL bool // may write its own SQL, for example by a method GormValue
 }
 
-// columnsOf returns the columns that GORM would write, in GORM's order. Columns whose
-// default only the database knows come last, and only if the rows have values for them.
+// columnsOf returns the columns that GORM would write, in GORM's order. Columns whose default
+// only the database knows come last, and only if the rows have values for them. If only some
+// rows have such a value, columnsOf returns an error.
 func columnsOf(stmt *gorm.Statement, list rowview.Rows) ([]*column, error) {
 	var columns, withDefault []*column
 	// selected has the columns of Select (true) and Omit (false), and fields that may not be
@@ -52,8 +53,9 @@ func columnsOf(stmt *gorm.Statement, list rowview.Rows) ([]*column, error) {
 	return append(columns, withDefault...), nil
 }
 
-// newColumn returns the column of a field, and decides how [column.value] reads it.
-// Integers take a fast path, which leaves out defaults, time stamps and serializers.
+// newColumn returns the column of a field, and decides how [column.value] reads the field.
+// The fast path for integers would leave out a default, a time stamp and a serializer, so a
+// field with one of these does not take it.
 func newColumn(f *schema.Field) *column {
 	initial := f.DefaultValueInterface != nil || f.AutoCreateTime > 0 || f.AutoUpdateTime > 0
 	return &column{
@@ -64,14 +66,16 @@ func newColumn(f *schema.Field) *column {
 	}
 }
 
-// writesSQL reports whether GORM may ask a value of type t for SQL.
+// writesSQL reports whether GORM may ask a value of type t for SQL. A field of an interface
+// type may hold such a value.
 func writesSQL(t reflect.Type) bool {
 	return t.Kind() == reflect.Interface || t.Implements(reflect.TypeFor[gorm.Valuer]()) ||
 		t.Implements(reflect.TypeFor[clause.Expression]())
 }
 
-// isInteger reports whether drivers receive a value of type t, or of type *t, as an
-// int64.
+// isInteger reports whether t is int, int64 or a type of IDs, or a pointer to one of these.
+// Columns of these types take the fast path of [column.value], which gives an int64. Other
+// integers, such as int32, take the general path.
 func isInteger(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -83,7 +87,7 @@ func isInteger(t reflect.Type) bool {
 // It returns an error if only some rows have a value, because COPY uses the default for all
 // rows or for none.
 func (c *column) hasValues(list rowview.Rows) (bool, error) {
-	with, without := -1, -1 // index of the last such row
+	with, without := -1, -1 // indexes of the last row with a value and of the last row without
 	for i := range list.N {
 		if v, ok := c.Find(list.At(i)); ok && !v.IsZero() {
 			with = i

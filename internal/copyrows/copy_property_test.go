@@ -196,9 +196,9 @@ func copyModel(r *rand.Rand) (model reflect.Type, byDatabase []int) {
 	return reflect.StructOf(fields), byDatabase
 }
 
-// copyRandomRows returns a pointer to a list of random rows of the model, which are equal
-// for equal sources. mixed reports whether only some of the rows set a field that the
-// database otherwise fills, which CopySource rejects.
+// copyRandomRows returns a pointer to a list of random rows of the model. Two calls with
+// sources of the same seed return equal rows. mixed reports whether only some of the rows set
+// a field that the database otherwise fills, which CopySource rejects.
 func copyRandomRows(r *rand.Rand, model reflect.Type, byDatabase []int) (rows any, mixed bool) {
 	n := 1 + r.IntN(6)
 	elem, pointers := model, r.IntN(2) == 0
@@ -266,6 +266,7 @@ func copyRandom(r *rand.Rand, v reflect.Value) {
 	case reflect.String:
 		v.SetString(copyText(r))
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		// At most 15 bits, because some columns are a smallint, such as with size:16.
 		v.SetInt(r.Int64N(1<<(min(v.Type().Bits(), 16)-1)) - r.Int64N(100))
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		v.SetUint(r.Uint64N(1 << min(v.Type().Bits(), 15)))

@@ -466,8 +466,9 @@ func TestCopySourceTableNames(t *testing.T) {
 	}
 }
 
-// TestCopySourceSerialOfParentsKey checks that CopySource also sets a serial number that
-// waits for the key of a parent.
+// TestCopySourceSerialOfParentsKey checks that CopySource sets the serial number of a row
+// whose key is also a foreign key. The plugin sets such a serial number only in the callback
+// just before the INSERT, because GORM may replace the key when it saves the parent.
 func TestCopySourceSerialOfParentsKey(t *testing.T) {
 	t.Parallel()
 	type stub struct {

@@ -72,8 +72,8 @@ func (s *Source) check() (err error) {
 	return checkRelations(s.stmt, s.rows)
 }
 
-// checkModel rejects clauses and hooks of the statement and its model, which COPY would
-// ignore.
+// checkModel returns an error if COPY would ignore a clause of the statement, a hook of the
+// model, or a clause that a field of the model adds to creates.
 func checkModel(stmt *gorm.Statement) error {
 	for _, name := range []string{"INSERT", "ON CONFLICT", "RETURNING"} {
 		if _, ok := stmt.Clauses[name]; ok {

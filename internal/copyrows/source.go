@@ -65,10 +65,11 @@ func (s *Source) Values() ([]any, error) {
 // Err returns the error that [Source.Values] returned, or nil.
 func (s *Source) Err() error { return s.err }
 
-// value returns the value that GORM would write into the column for the row. It sets the
-// default or the time stamp in the row if the row lacks it.
+// value returns the value that GORM would write into the column for the row. If the row lacks
+// a value for which the model declares a default or a time stamp, value sets that in the row
+// too.
 func (c *column) value(s *Source, row reflect.Value) (any, error) {
-	if c.isInteger { // the same result as the code below, in less time
+	if c.isInteger { // stores the same value as the code below, in less time
 		return c.number(row), nil
 	}
 	value, zero := c.Field.ValueOf(s.stmt.Context, row)

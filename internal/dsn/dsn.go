@@ -13,8 +13,8 @@
 // passwords.
 //
 // SQLite is modernc.org/sqlite, which needs no C compiler. Package dsn creates a missing
-// SQLite file and gives it a write-ahead log, unless the URL has mode=ro or mode=rw, with
-// which SQLite uses an existing file unchanged.
+// SQLite file, and gives a new or existing file a write-ahead log. With mode=ro or mode=rw
+// in the URL, SQLite creates no file and does not change the log of an existing file.
 package dsn
 
 import (
@@ -44,12 +44,11 @@ const (
 	wantForms    = "want " + sqliteForm + ", " + mysqlForm + " or " + postgresForm
 )
 
-// Open returns the dialector for url, which the caller passes to [gorm.Open]. Open makes
-// no connection, as the Open functions of GORM's drivers do not. [gorm.Open] connects to
-// the server.
+// Open returns the dialector for url, which the caller passes to [gorm.Open]. Like the Open
+// functions of GORM's drivers, Open makes no connection. [gorm.Open] connects to the server.
 //
-// An error of Open never contains a part of the password, even if a character of the
-// password is not escaped. It may quote a parameter that Open or the driver rejects.
+// An error of Open never contains a part of the password, even if a character of the password
+// is not escaped. It may quote a parameter that Open or the driver rejects.
 func Open(url string) (gorm.Dialector, error) {
 	scheme, rest, found := strings.Cut(url, "://")
 	if !found || !schemeForm.MatchString(scheme) {
@@ -84,7 +83,8 @@ func checkAuthority(rest, form string) error {
 		userinfo, host = authority[:i], authority[i+1:]
 	}
 	_, badEscape := url.PathUnescape(userinfo)
-	// An @ or # behind the host shows that a character of the password is not escaped.
+	// An @ or # behind the host, or an @ or a blank in front of it, shows that a character of
+	// the user name or password is not escaped.
 	if strings.ContainsAny(tail, "@#") || strings.ContainsAny(userinfo, "@ ") || badEscape != nil {
 		return fmt.Errorf("dsn: unescaped character in user name, password or parameters: "+
 			"percent-encode @ as %%40, : as %%3A, / as %%2F, ? as %%3F, # as %%23, %% as %%25: want %s", form)
@@ -159,11 +159,11 @@ func openMemory(query url.Values) (gorm.Dialector, error) {
 	return sqlite.New(sqlite.Config{DriverName: sqliteDriver, Conn: pool}), nil
 }
 
-// setSQLiteDefaults adds default pragmas and parameters to query. With _txlock=immediate
-// a transaction takes the write lock when it begins. A transaction that reads first would
-// fail at its first write if another transaction has written in between, even with
-// busy_timeout. _time_format=sqlite writes times in the form that SQLite's date functions
-// and the cgo driver read.
+// setSQLiteDefaults adds default pragmas and parameters to query, unless query sets them.
+// With _txlock=immediate, a transaction takes the write lock when it begins. Otherwise a
+// transaction that reads first would fail at its first write if another transaction has
+// written in between, even with busy_timeout. _time_format=sqlite writes times in the form
+// that SQLite's date functions and the cgo driver read.
 func setSQLiteDefaults(query url.Values, pragmas ...string) {
 	for _, pragma := range pragmas {
 		name, _, _ := strings.Cut(pragma, "(")
@@ -190,8 +190,9 @@ func setsPragma(pragmas []string, name string) bool {
 }
 
 // sqliteURI writes path as a URI file name, because a plain file name cannot contain a
-// question mark. For an absolute path it adds the empty authority, because SQLite would
-// otherwise read a second leading slash as the start of an authority.
+// question mark. For an absolute path it adds the empty authority, as in file:///var/app.db.
+// Without it, SQLite would read the path //host/app.db as the authority host and the path
+// /app.db.
 func sqliteURI(path string, query url.Values) string {
 	prefix := "file:"
 	if strings.HasPrefix(path, "/") {
@@ -202,8 +203,9 @@ func sqliteURI(path string, query url.Values) string {
 }
 
 // openMySQL returns the dialector for a URL, of which rest is the part after mysql://. It
-// lets the driver parse only the parameters, and sets the other fields itself, because in
-// the driver's form user names and passwords are not percent-encoded.
+// lets the driver parse only the parameters of the URL. It sets the user name, the password,
+// the address and the database itself, because user names and passwords are not
+// percent-encoded in the driver's form.
 func openMySQL(rest string) (gorm.Dialector, error) {
 	if err := checkAuthority(rest, mysqlForm); err != nil {
 		return nil, err
@@ -263,12 +265,12 @@ func mysqlDialector(config *driver.Config) (gorm.Dialector, error) {
 	return mysql.New(mysql.Config{DSNConfig: parsed}), nil
 }
 
-// openPostgres returns the dialector for a URL, of which rest is the part after
-// postgres://. It passes the URL to pgx unchanged, because pgx reads more forms than
-// net/url, such as several hosts, sockets, and a host among the parameters. It reports
-// pgx's error only if a parameter causes it. Other errors quote the host, which may be a
-// part of a password that has an unescaped character, or that is not followed by @ and a
-// host.
+// openPostgres returns the dialector for a URL, of which rest is the part after postgres://.
+// It passes the URL to pgx unchanged, because pgx reads more forms than net/url, such as
+// several hosts, sockets, and a host among the parameters. It returns pgx's error only if a
+// parameter causes the error. Other errors of pgx quote the host. The host may be a part of
+// the password, if a character of the password is not escaped, or if the URL lacks the @ and
+// the host.
 func openPostgres(rest string) (gorm.Dialector, error) {
 	if err := checkAuthority(rest, postgresForm); err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ var oddPasswords = []string{
 	"",
 }
 
-// withPassword is a well-formed URL for a user with the given password.
+// withPassword returns a well-formed URL for a user with the given password.
 func withPassword(scheme, password string) string {
 	u := url.URL{
 		Scheme: scheme, Host: "db.example:1234", Path: "/shop",
@@ -121,8 +121,8 @@ func TestPasswordsArriveWhole(t *testing.T) {
 	}
 }
 
-// TestErrors checks the errors for wrong URLs, and that none contains a part of the
-// password, which is hunter2 with a character that may be unescaped.
+// TestErrors checks the errors for wrong URLs. No error may contain a part of the password,
+// which is hunter2, or is made of hun, ter2 or 12 and a character that is not escaped.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	const (
@@ -196,7 +196,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// openMySQL returns the dialector for a URL, whose text must express its configuration.
+// openMySQL returns the dialector for a URL. It fails if the dialector's DSN and its
+// DSNConfig describe different configurations.
 func openMySQL(t *testing.T, url string) *mysql.Dialector {
 	t.Helper()
 	dialector, err := dsn.Open(url)

@@ -13,9 +13,9 @@ import (
 )
 
 // checkKeys checks that the rows have their keys just before the INSERT. If a hook has
-// cleared a key since [Create], the database would store 0 or NULL, or choose a key that
-// a generator may issue too. checkKeys also replaces a serial number if a hook has since
-// changed the key from which it was made.
+// cleared a key since [Create], the database would store 0 or NULL, or choose a key that a
+// generator may issue too. If a hook has changed a key since the row's serial number was made
+// from the key, checkKeys replaces the serial number.
 func checkKeys(stmt *gorm.Statement, m *model.Model) error {
 	selected := selectKeys(stmt, m.Columns)
 	if err := checkOmitted(stmt, m, selected); err != nil {
@@ -52,7 +52,7 @@ func checkSkipped(stmt *gorm.Statement, m *model.Model) error {
 	maps, isMaps := rowview.Maps(stmt.Dest)
 	// Check the primary keys that the statement writes. If a struct has 0 in a column with a
 	// default or auto-increment, GORM writes the default or leaves the column to the database.
-	// It writes the 0 of a map.
+	// If a map has 0 in such a column, GORM writes the 0.
 	columns := slices.DeleteFunc(slices.Clone(m.Columns), func(c *model.Column) bool {
 		written, isNamed := named[c.Field.DBName]
 		return !c.Primary || !isMaps && c.Field.HasDefaultValue || !written && (isNamed || restricted)
@@ -62,7 +62,8 @@ func checkSkipped(stmt *gorm.Statement, m *model.Model) error {
 		return checkSet(rows, columns, bySkip)
 	}
 	for _, c := range columns {
-		// GORM writes NULL into the column for a map without it, but only if another map has it.
+		// If one of the maps has the column, GORM writes NULL for each map that lacks the column.
+		// If no map has the column, GORM does not write the column.
 		isWritten := slices.ContainsFunc(maps, func(values map[string]any) bool {
 			_, found := rowview.ZeroInMap(c.Field, values)
 			return found
@@ -103,12 +104,13 @@ func checkMaps(stmt *gorm.Statement, m *model.Model, maps []map[string]any, sele
 	return nil
 }
 
-// mapProblem returns the problem with the column's value in the map, or "". It rejects an SQL
-// expression only as a key, because the result may be 0, or a key that a generator may issue.
+// mapProblem returns the problem with the column's value in the map, or "". An SQL expression
+// is a problem in a key, because its result may be 0, or a key that a generator may issue. A
+// serial number may be an SQL expression.
 func mapProblem(c *model.Column, values map[string]any) string {
 	zero, found := rowview.ZeroInMap(c.Field, values)
 	switch value := values[nameIn(values, c.Field)]; {
-	case !found: // Create has written it into the map, so a hook has removed it
+	case !found: // Create has written the value into the map, so a hook has removed the value
 		return missingText(c) + byHook
 	case zero:
 		return missingText(c) + "the map has 0 for it: leave it out for the plugin to fill, or set a key"

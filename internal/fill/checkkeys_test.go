@@ -95,7 +95,7 @@ func rowsIn(v reflect.Value) (rows []reflect.Value) {
 	return rows
 }
 
-// registerLoss registers a callback that clears keys when BeforeCreate hooks run.
+// registerLoss registers a callback, which clears keys, just after the BeforeCreate hooks.
 func registerLoss(t *testing.T, db *gorm.DB, callback func(*gorm.DB)) {
 	t.Helper()
 	if err := db.Callback().Create().After("gorm:before_create").Before("gorm:save_before_associations").Register("test:lose", callback); err != nil {
@@ -103,7 +103,8 @@ func registerLoss(t *testing.T, db *gorm.DB, callback func(*gorm.DB)) {
 	}
 }
 
-// keyKind creates rows of a model whose field ID gets keys and has a certain type.
+// keyKind creates rows of one model in memory. Each kind has another type or another role of
+// the field ID, which the plugin sets.
 type keyKind struct {
 	name                string
 	row, rows, pointers func() any // rows returns a pointer to a slice
@@ -189,8 +190,8 @@ func losesKeys(t *testing.T, db *gorm.DB, kinds []keyKind) {
 	}
 }
 
-// losesKey creates rows of a kind, whose keys a callback clears, in each way of creating
-// rows.
+// losesKey creates rows of a kind in each way, while a callback clears their keys. It checks
+// that each create returns an error and stores no row.
 func losesKey(t *testing.T, db *gorm.DB, k keyKind, loss string) {
 	t.Helper()
 	for way, create := range createWays {
@@ -216,10 +217,10 @@ func tableOf(t *testing.T, db *gorm.DB, k keyKind) *gorm.DB {
 	return db
 }
 
-// TestLostKeysInMapsOfEachKind checks that a lost key is an error in maps, in which a
-// callback may also set it to any value that is stored as 0 or NULL, delete it, or set it
-// to an SQL expression. It skips auto-increment models, because GORM drops their keys
-// from maps.
+// TestLostKeysInMapsOfEachKind checks that a map without a key just before the INSERT is an
+// error. A callback sets the key of the map to a value that is stored as 0 or NULL, or
+// deletes the key. An SQL expression as the key is an error too. The test skips
+// auto-increment models, because GORM drops their keys from maps.
 func TestLostKeysInMapsOfEachKind(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -374,7 +375,8 @@ func TestSkippedKeys(t *testing.T) {
 		if plugintest.Must(t, skipped.Create(&row)); row.ID != 1 {
 			t.Errorf("row = %+v, want key 1", row)
 		}
-		// The table lost_counteds assigns keys, so a create that omits the key succeeds.
+		// The table lost_counteds assigns keys, although the model Book does not say so. A create
+		// succeeds only if it omits the key.
 		if err := skipped.Table("lost_counteds").Create(&plugintest.Book{Title: "a"}).Error; err == nil || !strings.Contains(err.Error(), "or Omit the field") {
 			t.Errorf("column that assigns keys: err = %v, want that the key is missing", err)
 		}
@@ -437,7 +439,8 @@ func TestSkippedKeysOfEachKind(t *testing.T) {
 	})
 }
 
-// renamed sets the key New, and the serial number Own, in its hook, after the plugin.
+// renamed has a hook, which runs after the plugin has filled the row. The hook sets ID to New
+// and Number to Own, unless these are unset.
 type renamed struct {
 	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Number string   `gorm:"size:40" snowflake:"serial=PAY"`
@@ -462,7 +465,8 @@ func TestSerialOfAKeySetByHook(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
 		plugintest.Migrate(t, db, &renamed{})
-		// The key of the first row is the generator's, and so is the largest.
+		// The first row keeps the generator's key. This key is larger than 79, so the row is the
+		// last in the order of the keys.
 		rows := []renamed{{}, {New: 77}, {New: 78, Own: "mine"}, {New: 79, Number: "before"}}
 		for i := range rows {
 			plugintest.Must(t, db.Create(&rows[i]))

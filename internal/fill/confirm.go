@@ -12,11 +12,11 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// confirmKeys runs after the INSERT. First, restoreKeys writes back the keys that GORM may have
-// overwritten in the structs. If an upsert found an existing row with another key than its
-// struct, confirmKeys then sets the row's key in the struct. It reads the keys from the table
-// unless the statement reports the key, or reports that all rows have the keys of their
-// structs.
+// confirmKeys runs after the INSERT, and ensures that each struct has the key of its row.
+// First, restoreKeys writes back the keys that GORM may have overwritten in the structs. An
+// upsert may also have found an existing row, whose key differs from the key of the struct.
+// confirmKeys then sets the row's key in the struct. It learns the key from the report of the
+// statement or, if the report does not suffice, from the table.
 func confirmKeys(stmt *gorm.Statement, m *model.Model) error {
 	report := reportOf(stmt, m)
 	if err := errors.Join(checkSent(stmt, m, report), restoreKeys(stmt, m)); err != nil {
@@ -29,14 +29,15 @@ func confirmKeys(stmt *gorm.Statement, m *model.Model) error {
 	case sameKeys: // every row has the key of its struct
 		return nil
 	case byReturning, byCount:
-		// If no row is missing, GORM has set the returned keys (byReturning), or DO NOTHING has
-		// skipped no row (byCount). Known parents that DO NOTHING skipped have the keys of their
-		// structs.
+		// If as many rows are affected as there are structs, GORM has set all returned keys
+		// (byReturning), or DO NOTHING has skipped no row (byCount). A known parent has the key
+		// of its struct even if DO NOTHING has skipped it.
 		if stmt.DB.RowsAffected >= int64(rowCount(stmt)) || report == byCount && isKnownParent(stmt, m) {
 			return nil
 		}
 		if report == byReturning && isList(stmt) && stmt.DB.RowsAffected > 0 {
-			// GORM has written the keys that were returned into the structs by their positions.
+			// GORM has written the returned keys into the structs by position, so into wrong structs
+			// if another than the last row is missing.
 			return errors.New("the database returned fewer rows than the statement has, so that the keys are unknown: create the rows one by one")
 		}
 	case byLastID: // MySQL's LastInsertId is the key of the existing row
@@ -45,14 +46,15 @@ func confirmKeys(stmt *gorm.Statement, m *model.Model) error {
 		}
 	case byMark:
 		// A single row was inserted if one row is affected and LastInsertId is 0. For a list,
-		// neither number proves that all rows were inserted. An updated row counts 2 and an
-		// unchanged row 0, so together they count as much as two new rows. A trigger, or a counter
-		// of another column, replaces the mark in LastInsertId that an earlier row has set.
+		// neither number proves that all rows were inserted. RowsAffected counts an updated row
+		// as 2 and an unchanged row as 0, so the two count as much as two new rows. LastInsertId
+		// may lack the mark that an earlier row has set, because a trigger, or a counter of
+		// another column, has replaced the mark.
 		if id, ok := lastInsertID(stmt); ok && id == 0 && !isList(stmt) && stmt.DB.RowsAffected == 1 {
 			return nil
 		}
 	}
-	// A row may have another key, or the statement reports nothing (unreported).
+	// A row may have another key than its struct, or the statement reports nothing (unreported).
 	return findKeys(stmt, m)
 }
 
@@ -85,12 +87,12 @@ func checkSent(stmt *gorm.Statement, m *model.Model, report reportKind) error {
 	return nil
 }
 
-// isKnownParent reports whether DO NOTHING can have skipped only rows that have the keys of
-// their structs. That is so if GORM saves the rows for a relation, the plugin has filled no
-// key, a column of the primary key is tagged, and the model declares no unique column besides
-// the primary key. A skipped row then has the primary key of its struct, unless the table has
-// a unique index that the model does not declare. An example is an existing parent, with its
-// key, that GORM saves again before a new child.
+// isKnownParent reports whether each row that DO NOTHING has skipped must have the key of its
+// struct. An example is an existing parent, with its key, that GORM saves again before a new
+// child. The conditions are that GORM saves the rows for a relation, that the plugin has
+// filled no key, that a column of the primary key is tagged, and that the model declares no
+// unique column besides the primary key. Then only the primary key can have made DO NOTHING
+// skip a row, unless the table has a unique index that the model does not declare.
 func isKnownParent(stmt *gorm.Statement, m *model.Model) bool {
 	noted := readNote(stmt)
 	return noted.nested && !noted.filled && len(m.Uniques(stmt.NamingStrategy)) == 0 && slices.ContainsFunc(stmt.Schema.PrimaryFields, model.IsTagged)
@@ -104,9 +106,9 @@ func rowCount(stmt *gorm.Statement) int {
 	return 1
 }
 
-// lastInsertID returns MySQL's LastInsertId, by which the upsert reports a key. It returns
-// false if a callback has replaced the upsert, or if GORM has read returned rows and so has
-// no result.
+// lastInsertID returns MySQL's LastInsertId, by which the upsert reports a key or
+// [conflictMark]. It returns false if a callback has replaced the upsert. It also returns
+// false if GORM has no result of the statement, because it has read returned rows.
 func lastInsertID(stmt *gorm.Statement) (id int64, ok bool) {
 	if stmt.Result == nil || stmt.Result.Result == nil || !reportsKey(stmt) {
 		return 0, false
@@ -115,13 +117,14 @@ func lastInsertID(stmt *gorm.Statement) (id int64, ok bool) {
 	return id, err == nil
 }
 
-// takeReportedKey sets the key of the statement's only row to MySQL's LastInsertId, if that is
-// the key of the existing row that the upsert found. It returns false if the key is unknown.
+// takeReportedKey sets the key of the statement's only row to MySQL's LastInsertId, if that
+// is the key of the existing row that the upsert found. It returns false if the key is
+// unknown.
 //
 // If the upsert found an existing row, LastInsertId is the key of that row, because
-// requestReport has added the expression LAST_INSERT_ID(key). But it is 0 if the table has a
-// trigger. If the upsert inserted the row, one row is affected, and LastInsertId is 0 or the
-// value that a counter assigned, perhaps to another column than the key.
+// requestReport has added the expression LAST_INSERT_ID(key). But LastInsertId is 0 if the
+// table has a trigger. If the upsert inserted the row, one row is affected, and LastInsertId
+// is 0 or the value that a counter assigned, perhaps to another column than the key.
 func takeReportedKey(stmt *gorm.Statement, m *model.Model) (known bool, err error) {
 	id, ok := lastInsertID(stmt)
 	c := m.Columns[0]
@@ -133,6 +136,8 @@ func takeReportedKey(stmt *gorm.Statement, m *model.Model) (known bool, err erro
 	case id == 0 || id == c.Get(e.row).Int64():
 		return true, nil
 	case mayBeInserted:
+		// LastInsertId may be the value of a counter. The upsert has inserted the row if the table
+		// has a row with the key of the struct, which then keeps its key.
 		own, err := rowsByID(stmt, m, c, []entry{e})
 		if err != nil || len(own) > 0 {
 			return true, err

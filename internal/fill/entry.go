@@ -58,8 +58,8 @@ func (e entry) copyToMap(columns []*model.Column) {
 	}
 }
 
-// value returns the value that the statement inserted into a column. It returns nil if
-// the value is NULL or unknown.
+// value returns the value that the statement inserted into a column. It returns nil for NULL,
+// and for a default that the database has chosen, which is unknown.
 func (e entry) value(stmt *gorm.Statement, f *schema.Field) any {
 	if e.values != nil {
 		return valueOrNil(e.values[nameIn(e.values, f)])
@@ -80,6 +80,6 @@ func valueOrNil(value any) any {
 	return value
 }
 
-// errCopy rejects a struct that is passed by value, so that its key cannot be replaced by
-// the key of the row.
+// errCopy is the error for a struct that is passed by value, if its row has another key. The
+// plugin cannot set that key in a copy.
 var errCopy = fmt.Errorf("the row has another key than this copy of a struct, which cannot be set: pass a pointer: %w", gorm.ErrInvalidValue)

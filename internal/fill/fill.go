@@ -1,6 +1,6 @@
 // Package fill contains the create callbacks. It gives IDs to the rows of a statement
-// before GORM inserts them, and ensures that each row afterwards has the key of its
-// struct.
+// before GORM inserts the rows, and ensures that each struct has the key of its row after
+// the INSERT.
 //
 // [Create] runs before all other callbacks, so that hooks see the keys. It counts the IDs
 // that each generator has to supply (needs), gets all of them in one call
@@ -15,8 +15,8 @@
 //
 // [AfterInsert] runs after the INSERT and before GORM saves has-one and has-many
 // relations. If the INSERT may have skipped a row, or may have found an existing row with
-// another key, AfterInsert reads the keys from the table (confirm.go), so that the struct
-// and its children get the key of the row.
+// another key, AfterInsert takes the keys from the statement's report or from the table
+// (confirm.go), so that the struct and its children get the key of the row.
 package fill
 
 import (
@@ -59,8 +59,8 @@ func Create(db *gorm.DB, set *model.Set) {
 
 // BeforeUpdate runs before all other callbacks of an update. GORM also saves related rows in
 // updates, for example in Association.Append and in Save of an existing parent. BeforeUpdate
-// therefore returns an error if the foreign key of a related row, for example an int32
-// Line.OrderID, cannot hold the key of the row of the statement.
+// adds an error if the foreign key of such a row, for example an int32 Line.OrderID, cannot
+// hold the key of the statement's row.
 func BeforeUpdate(db *gorm.DB, set *model.Set) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil {
@@ -71,9 +71,10 @@ func BeforeUpdate(db *gorm.DB, set *model.Set) {
 	}
 }
 
-// BeforeInsert runs just before the INSERT, after all hooks. It fills the serial numbers
-// that [Create] has left unset, because a row gets its key from a parent. It then rejects
-// rows that lack a key, and changes an upsert so that it reports the keys of existing rows.
+// BeforeInsert runs just before the INSERT, after all hooks. If a row gets its key from a
+// parent, [Create] has left the row's serial number unset, and BeforeInsert now fills it.
+// BeforeInsert then rejects rows that lack a key, and changes an upsert so that it reports
+// the keys of existing rows.
 func BeforeInsert(db *gorm.DB, set *model.Set) {
 	stmt := db.Statement
 	// GORM builds no INSERT if another callback has written the SQL of the statement.
@@ -105,9 +106,9 @@ func BeforeInsert(db *gorm.DB, set *model.Set) {
 	}
 }
 
-// AfterInsert runs after the INSERT and before GORM saves has-one, has-many and
-// many-to-many relations. If the INSERT may have found existing rows, it sets the keys of
-// these rows in the structs.
+// AfterInsert runs after the INSERT and before GORM saves has-one, has-many and many-to-many
+// relations. If the INSERT may have found existing rows, AfterInsert sets the keys of these
+// rows in the structs.
 func AfterInsert(db *gorm.DB, set *model.Set) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil || stmt.DryRun {

@@ -193,8 +193,8 @@ func TestNilRowOfAParent(t *testing.T) {
 	}
 }
 
-// TestTaggedColumnOfAChild checks that a tagged column that is not the primary key does
-// not affect relations.
+// TestTaggedColumnOfAChild checks a row with a tagged column that is not its primary key. The
+// column gets an ID, and the row's foreign key gets the key of the parent.
 func TestTaggedColumnOfAChild(t *testing.T) {
 	t.Parallel()
 	type stub struct {
@@ -210,9 +210,9 @@ func TestTaggedColumnOfAChild(t *testing.T) {
 	}
 }
 
-// TestUpsertMapsWithASerialKey checks an upsert of maps by a column other than the key,
-// which is a serial number. It is an error if rows are updated, because the database would
-// have to return the keys, and no error with DO NOTHING.
+// TestUpsertMapsWithASerialKey checks an upsert of maps by the column id of a model whose
+// primary key is a serial number. If the upsert updates rows, it is an error, because the
+// database would have to return their serial numbers. With DO NOTHING it is no error.
 func TestUpsertMapsWithASerialKey(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Memory(t, plugintest.NewPlugin(t))

@@ -14,11 +14,12 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// findKeys reads the keys of the rows from the table after an upsert, and sets them in the
-// structs, because an existing row may have another key than its struct. It looks for a row
-// under the key of its struct. If there is none, DO NOTHING or a condition may have left the
-// row out, and findKeys clears the keys of the struct. But if [mustBeFound] returns true,
-// findKeys finds the row by its unique columns, or returns an error.
+// findKeys sets the keys of the rows in the structs after an upsert, by reading the table,
+// because an existing row may have another key than its struct. For each struct it looks for
+// the row that has the struct's key. If there is no such row, DO NOTHING or a condition may
+// have left the row out. findKeys then clears the keys of the struct. But if [mustBeFound]
+// returns true, findKeys looks for the row by its unique columns, and returns an error if it
+// does not find the row.
 func findKeys(stmt *gorm.Statement, m *model.Model) error {
 	entries, id := entriesOf(stmt, m.Columns), identifier(stmt, m)
 	byID, err := rowsByID(stmt, m, id, entries)
@@ -68,7 +69,9 @@ func mustBeFound(stmt *gorm.Statement, row reflect.Value) bool {
 }
 
 // takeKeys copies the keys of the row found, which was read from the table, into the entry.
-// If found is invalid, because the table has no such row, it clears the keys of the entry.
+// If found is invalid, because the table has no such row, takeKeys clears the keys of the
+// entry. An entry that is a copy cannot be set, so takeKeys returns errCopy unless the copy
+// has the right keys already.
 func (e entry) takeKeys(stmt *gorm.Statement, m *model.Model, found reflect.Value) error {
 	if !e.row.CanSet() { // a copy, which must have the right keys already
 		if !found.IsValid() || slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Differs(found, e.row) }) {
@@ -105,9 +108,10 @@ func (e entry) takeKeys(stmt *gorm.Statement, m *model.Model, found reflect.Valu
 }
 
 // sameKey returns the row of the table that has the key of the entry, or an invalid value.
-// candidates are the rows that have the entry's value in the column id. This column may be one
-// of several in the primary key, and then rows of different tenants, for example, may have the
-// same value in it.
+// candidates are the rows that have the entry's value in the column id. If the primary key
+// has other columns too, for example a tenant, several candidates may have this value.
+// sameKey then compares all columns of the key whose values are known. It returns an error if
+// several rows match.
 func (e entry) sameKey(stmt *gorm.Statement, m *model.Model, id *model.Column, candidates []reflect.Value) (found reflect.Value, err error) {
 	if len(candidates) == 0 || id.Unset(e.row) {
 		return found, nil
@@ -155,8 +159,8 @@ func equalValues(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// rowsByID reads the rows that have the entries' values in the column id, and returns them by
-// these values.
+// rowsByID reads the rows that have the values of the entries in the column id. It returns a
+// map from each value to the rows that have it.
 func rowsByID(stmt *gorm.Statement, m *model.Model, id *model.Column, entries []entry) (map[any][]reflect.Value, error) {
 	var keys []any
 	for _, e := range entries {
@@ -177,8 +181,8 @@ func rowsByID(stmt *gorm.Statement, m *model.Model, id *model.Column, entries []
 	return byID, nil
 }
 
-// keysAtOnce is the number of rows that one query reads. It is below every database's limit
-// of parameters, of which the query has one for each row.
+// keysAtOnce is the number of rows that one query reads. The query has a parameter for each
+// row, and 500 is below every database's limit of parameters.
 const keysAtOnce = 500
 
 // rowByUnique reads the row that has the same values as the entry in a unique index, for
@@ -222,11 +226,12 @@ type unique struct {
 	where  []clause.Expression // the condition of a partial index
 }
 
-// uniques returns the sets of columns by which the upsert can have found a row. These are
-// the primary key, the columns that ON CONFLICT names, and the unique indexes that the model
-// declares. It leaves out a primary key of a single column under which findKeys has looked for
-// the row before, and a primary key that the database may have assigned. It also leaves out
-// the columns of ON CONFLICT if one of them is in the primary key.
+// uniques returns the sets of columns by which the upsert can have found a row. These are the
+// primary key, the columns that ON CONFLICT names, and the unique indexes that the model
+// declares. uniques leaves out a primary key of a single column, because findKeys has looked
+// for the row by this column before. It leaves out a primary key that the database may have
+// assigned, because the value is unknown. It leaves out the columns of ON CONFLICT if one of
+// them is in the primary key or is no column of the model.
 func uniques(stmt *gorm.Statement, m *model.Model) (all []unique) {
 	mayBeAssigned := func(f *schema.Field) bool {
 		isTagged := slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Field == f })

@@ -194,8 +194,9 @@ func TestKnownParentIsNotReadAgain(t *testing.T) {
 	})
 }
 
-// TestUnknownParentIsRefused checks the error if the plugin cannot find the row of a
-// parent, because the model does not declare the unique column.
+// TestUnknownParentIsRefused checks that a create is an error if the plugin cannot find the
+// row of a parent, because the model does not declare the unique column. MySQL and MariaDB
+// report the key of that row, so the child gets the key.
 func TestUnknownParentIsRefused(t *testing.T) {
 	t.Parallel()
 	type owner struct {

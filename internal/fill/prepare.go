@@ -15,8 +15,8 @@ import (
 
 // prepare changes an upsert so that it reports the keys of existing rows, and does not
 // overwrite the IDs that these rows have in other columns. For [confirmKeys], which runs
-// after the INSERT, it also notes the keys and the length of a list, because GORM might
-// change both in between.
+// after the INSERT, prepare also notes the keys and the elements of a list, because GORM may
+// change the list in between.
 func prepare(stmt *gorm.Statement, m *model.Model) error {
 	if err := checkUpsert(stmt, m); err != nil {
 		return err
@@ -26,7 +26,7 @@ func prepare(stmt *gorm.Statement, m *model.Model) error {
 		stmt.AddClause(*conflict)
 	}
 	report := reportOf(stmt, m)
-	if report == unreported || report == byMark && isList(stmt) || isMaps(stmt) { // GORM may write keys of other rows into the list
+	if report == unreported || report == byMark && isList(stmt) || isMaps(stmt) { // GORM may write keys into wrong elements
 		rememberKeys(stmt, m)
 	}
 	if report == sameKeys { // every row keeps its key, as in an INSERT without an upsert
@@ -47,7 +47,7 @@ func prepare(stmt *gorm.Statement, m *model.Model) error {
 }
 
 // sentList returns the list of all rows that the statement sends. If the list has pointers,
-// sentList copies it, because GORM replaces the pointers of the caller's list by pointers to the
+// sentList returns a copy. GORM replaces the pointers of the caller's list by pointers to the
 // rows that RETURNING * returns.
 func sentList(rows rowview.Rows) reflect.Value {
 	list := rows.Value
@@ -64,9 +64,9 @@ func sentList(rows rowview.Rows) reflect.Value {
 	return list // an array of structs, which GORM does not shorten
 }
 
-// checkUpsert rejects an upsert of several rows if GORM cannot assign the returned keys.
-// GORM matches returned rows to the elements of a slice by their positions, so every row
-// must return. To a slice of maps it appends the returned rows.
+// checkUpsert rejects an upsert of several rows if GORM cannot write the returned keys into
+// them. GORM matches returned rows to the elements of a slice by their positions, so it needs
+// every row. GORM appends returned rows to a slice of maps instead of changing the maps.
 func checkUpsert(stmt *gorm.Statement, m *model.Model) error {
 	c, isGORMs := onConflict(stmt)
 	if !isList(stmt) || isGORMs && (c == nil || !updates(*c)) {
@@ -142,7 +142,8 @@ func addAssignment(c *clause.OnConflict, column clause.Column, value clause.Expr
 	c.DoUpdates = append(slices.Clip(slices.Clone(c.DoUpdates)), clause.Assignment{Column: column, Value: value})
 }
 
-// keepResult makes GORM keep the result of the statement, in which MySQL reports a key.
+// keepResult makes GORM keep the result of the statement, because MySQL reports by its
+// LastInsertId.
 func keepResult(stmt *gorm.Statement) {
 	if stmt.Result == nil {
 		stmt.Result = gorm.WithResult()

@@ -9,10 +9,10 @@ import (
 )
 
 // rememberKeys notes the keys of a list before the INSERT, so that [restoreKeys] can write
-// them back after it. GORM may overwrite the keys with keys of other rows. It does so if it
-// assumes that the database assigned consecutive keys to the list, or if it writes the values
-// that an INSERT returns into the structs by their positions. rememberKeys does nothing for
-// structs that GORM replaces by whole returned rows.
+// the keys back after the INSERT. GORM may overwrite keys of the list with keys of other
+// rows. It does so if it assumes that the database assigned consecutive keys to the list, or
+// if it writes the values that an INSERT returns into the structs by their positions.
+// rememberKeys does nothing for structs that GORM replaces by whole returned rows.
 func rememberKeys(stmt *gorm.Statement, m *model.Model) {
 	columns := guessedColumns(stmt, m)
 	if len(columns) == 0 || !isList(stmt) || !isMaps(stmt) && replacesList(stmt) {

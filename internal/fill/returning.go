@@ -53,8 +53,9 @@ func returnDefaults(stmt *gorm.Statement) {
 	}
 }
 
-// nameAsColumns renames the keys of maps to the names of the columns, because GORM writes
-// the values that the database returns under these names.
+// nameAsColumns renames the entries of maps for tagged columns, for example from ID to id,
+// the name of the column. GORM writes a value that the database returns under the name of the
+// column, and would leave the old value under the other name.
 func nameAsColumns(stmt *gorm.Statement, m *model.Model) {
 	maps, _ := rowview.Maps(stmt.Dest)
 	for _, row := range maps {
@@ -69,8 +70,8 @@ func nameAsColumns(stmt *gorm.Statement, m *model.Model) {
 }
 
 // columnsToReturn returns the key columns, and the columns with a default that the database
-// chooses. GORM would return the latter by itself, but adds no column to an existing
-// RETURNING.
+// chooses. Without a RETURNING clause, GORM would return the columns with such a default by
+// itself. It adds no column to an existing RETURNING clause.
 func columnsToReturn(s *schema.Schema, m *model.Model) []clause.Column {
 	return columnsOf(slices.Concat(keyFields(s, m), s.FieldsWithDefaultDBValue))
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// selectKeys adds the tagged columns to a statement that selects other columns. GORM
-// would otherwise insert the row without its key, and the database would choose another
-// key or none. selectKeys does not add a column that the statement omits. It returns the
-// columns that the statement itself selects (true) and omits (false), or nil if it has
-// neither Select nor Omit.
+// selectKeys adds the tagged columns to a statement that selects other columns. Otherwise
+// GORM would insert the row without its key, and the database would choose another key or
+// none. selectKeys does not add a column that the statement omits. It returns the columns
+// that the statement itself, without this addition, selects (true) and omits (false). It
+// returns nil if the statement has neither Select nor Omit.
 func selectKeys(stmt *gorm.Statement, columns []*model.Column) model.Selection {
 	if len(stmt.Selects)+len(stmt.Omits) == 0 {
 		return nil

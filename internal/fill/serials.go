@@ -10,10 +10,10 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// noteNumbers notes, for each row, the key from which its serial number was made, which is a
-// text such as PAY2022062816074010511260000. By this note, [renumber] and [checkNumbers]
-// notice a key that a hook changes later. In [BeforeInsert], noteNumbers keeps the note that
-// [Create] has written, because hooks may have changed keys since.
+// noteNumbers notes, for each row, the key from which the row's serial number was made. A
+// serial number is a text such as PAY2022062816074010511260000. By this note, [renumber] and
+// [checkNumbers] notice a key that a hook changes later. If [Create] has written the note,
+// [BeforeInsert] keeps it, because hooks may have changed keys since.
 func noteNumbers(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) {
 	if g.Primary == nil || len(g.Serials) == 0 || readNote(stmt).numberedKeys != nil {
 		return
@@ -47,8 +47,8 @@ func renumber(stmt *gorm.Statement, g *model.Group, rows rowview.Rows) error {
 	return nil
 }
 
-// checkNumbers rejects a map that has the serial number of oldKey, if its key is another
-// key now.
+// checkNumbers returns an error if the map still has a serial number that was made from
+// oldKey, although the map now has another key.
 func checkNumbers(m *model.Model, values map[string]any, oldKey types.ID) error {
 	for _, g := range m.Groups {
 		if g.Primary == nil || idIn(g.Primary.Kind, values[nameIn(values, g.Primary.Field)]) == oldKey {

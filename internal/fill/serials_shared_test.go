@@ -58,9 +58,9 @@ func TestSerialSharedByBelongsTo(t *testing.T) {
 			profiles := []profile{
 				{Account: account{Name: "a"}, Photos: []photo{{}, {}}},    // an account without a key
 				{Account: account{ID: ids[8*i]}, Photos: []photo{{}}},     // an account with a key
-				{Account: account{ID: ids[8*i+1]}, AccountID: ids[8*i+2]}, // whose key replaces the row's
+				{Account: account{ID: ids[8*i+1]}, AccountID: ids[8*i+2]}, // the account's key replaces the row's key
 				{AccountID: ids[8*i+3]},                                   // the key of a stored account
-				{AccountID: ids[8*i+4], Number: fmt.Sprint("set ", i)},    // the same, and a number
+				{AccountID: ids[8*i+4], Number: fmt.Sprint("set ", i)},    // the key of a stored account, and a number
 			}
 			avatars := []*avatar{{Base: &avatarBase{}}, {Base: &avatarBase{ProfileID: ids[8*i+5], Profile: &profile{Account: account{ID: ids[8*i+6]}}}}}
 			avatars[0].Base.Profile = &profile{Account: account{Name: "b"}, Photos: []photo{{}}}
@@ -177,8 +177,9 @@ func TestSerialOfKeyReplacedByParent(t *testing.T) {
 	}
 }
 
-// TestSerialSharedOmitted checks that a row whose parent the statement omits gets its own
-// key and serial number.
+// TestSerialSharedOmitted checks a row that can get its key from a parent. If the statement
+// omits the parent, the row gets its own key, and a serial number from this key. If the
+// statement omits the serial number, the row gets none.
 func TestSerialSharedOmitted(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, gormflake.New(plugintest.NewLayoutCounter()))

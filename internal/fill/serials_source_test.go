@@ -220,9 +220,9 @@ func (f *changingValue) Value() (driver.Value, error) {
 	return v, nil
 }
 
-// TestSerialMapFickle checks that a key whose value changes between the calls of Value,
-// which the plugin and the driver make, either results in a row or in an error that names
-// the change, in each order of values.
+// TestSerialMapFickle checks a key whose method Value returns another value at each call. The
+// plugin and the driver call the method several times. In each order of values, the create
+// must store a row, or return an error that names the change or the unset key.
 func TestSerialMapFickle(t *testing.T) {
 	t.Parallel()
 	for n := range 16 {

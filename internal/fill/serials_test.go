@@ -107,8 +107,8 @@ type invoice struct {
 	Price  int
 }
 
-// TestSerialUpsert checks that an upsert keeps the row's number, and that the struct gets
-// it if the database can return it.
+// TestSerialUpsert checks that an existing row keeps its serial number in an upsert, and that
+// the struct gets this number.
 func TestSerialUpsert(t *testing.T) {
 	t.Parallel()
 	all := clause.OnConflict{Columns: []clause.Column{{Name: "code"}}, UpdateAll: true}
@@ -312,8 +312,9 @@ func checkDeal(t *testing.T, db *gorm.DB, want deal) {
 }
 
 // TestSerialSharedKey checks that Assign makes the serial numbers of a child from the key
-// that it gets from its parent, or from a new ID if that key is too large for the child's
-// layout. Assign generates the IDs before it knows the key.
+// that the child gets from its parent, or from a new ID if that key is too large for the
+// child's layout. Assign generates the IDs before it links the child, so it must generate a
+// spare ID.
 func TestSerialSharedKey(t *testing.T) {
 	t.Parallel()
 	type (
@@ -344,8 +345,8 @@ func TestSerialSharedKey(t *testing.T) {
 	}
 }
 
-// TestSerialSparesNoID checks that Assign generates a spare ID, in case a serial number
-// cannot be made from the key, only for a row whose key a link may set.
+// TestSerialSparesNoID checks that Assign generates no spare ID for a serial number, neither
+// for a row whose key no link sets (deal) nor for a row without serial numbers (badge).
 func TestSerialSparesNoID(t *testing.T) {
 	t.Parallel()
 	type badge struct {

@@ -225,9 +225,10 @@ func TestUpsertWithRowsThatDoNotReturn(t *testing.T) {
 	})
 }
 
-// TestUpsertOfAccounts checks rows whose key has an untagged column. A map gets the whole key of
-// the row that the upsert finds. If an account has the email of one row and the phone of
-// another, its order must not get the key of the row with the other email.
+// TestUpsertOfAccounts checks rows whose primary key has a tagged and an untagged column. On
+// MySQL and MariaDB, a map gets both columns of the row that the upsert finds. If an account
+// has the email of one row and the phone of another, its order must not get the key of the
+// row with the phone.
 func TestUpsertOfAccounts(t *testing.T) {
 	t.Parallel()
 	type account struct {

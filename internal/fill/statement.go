@@ -8,9 +8,9 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// onConflict returns the upsert of the statement, or nil if the statement is no upsert. It
-// returns nil and false if the statement has an ON CONFLICT clause that is not of GORM's type,
-// so that the plugin does not understand it.
+// onConflict returns the upsert of the statement and true. It returns nil and true if the
+// statement is no upsert. It returns nil and false if the statement has an ON CONFLICT clause
+// that is not of GORM's type, so that the plugin does not understand the clause.
 func onConflict(stmt *gorm.Statement) (conflict *clause.OnConflict, ok bool) {
 	c, found := stmt.Clauses["ON CONFLICT"]
 	if !found || c.Expression == nil {

@@ -437,9 +437,9 @@ func create[B, F any](db *gorm.DB, s statement, parent *up[B, F]) (rows []place[
 	return createMaps[B, F](db, s, rows)
 }
 
-// createGeneric creates a row by GORM's generics API if its key is a types.ID. That API
-// passes the row to the same Create as the classic API, by which createGeneric creates
-// other rows, because the compiler takes seconds for the generics API of each model.
+// createGeneric creates a row by GORM's generics API if its key is a types.ID, and otherwise
+// by the classic API. The generics API calls the same Create, so one kind of key is enough.
+// The compiler takes seconds for the generics API of each model.
 func createGeneric(ctx context.Context, db *gorm.DB, row any) error {
 	if place, ok := row.(*placeOfID); ok {
 		return gorm.G[placeOfID](db).Create(ctx, place)
@@ -510,8 +510,9 @@ func newRows[B, F any](s statement) (rows []place[B, F]) {
 	return rows
 }
 
-// checkRow returns an error if the row with the key of the struct is another row, or if a
-// child has another parent.
+// checkRow returns an error if the database has no row with the key of the struct, if that
+// row has another code or other tagged values, or if a child has another parent. For a struct
+// without a key it calls checkLeftOut.
 func checkRow[B, F any](db *gorm.DB, s statement, row *place[B, F]) error {
 	key := reflect.ValueOf(row.Base).Field(0)
 	if key.IsZero() {

@@ -16,10 +16,10 @@ import (
 
 // keepIDs makes an upsert with UpdateAll leave out the tagged columns, because an existing
 // row keeps its IDs and serial numbers. GORM chooses the columns of UpdateAll only while it
-// builds the statement. If one of them is tagged, keepIDs therefore replaces UpdateAll by a
-// list of columns, which it chooses by GORM's rules, and reports that it changed c. It also
-// does so if there is no column to update, because GORM then makes the upsert DO NOTHING, and
-// [reportOf] has to know that before.
+// builds the statement. If the model has a tagged column besides the primary key, keepIDs
+// therefore replaces UpdateAll by a list of columns, which keepIDs chooses by GORM's rules. It
+// also does so if there is no column to update, because GORM then makes the upsert DO NOTHING,
+// and [reportOf] has to know that before. keepIDs reports whether it has changed c.
 func keepIDs(stmt *gorm.Statement, m *model.Model, c *clause.OnConflict) bool {
 	if !c.UpdateAll {
 		return false

@@ -65,9 +65,10 @@ func TestUpsert(t *testing.T) {
 	})
 }
 
-// TestUpdateAllLikeGORM checks that an upsert with UpdateAll updates the columns that it
-// updates without the plugin, except those with tags. The columns differ in their defaults,
-// because GORM leaves out columns whose default only the database knows, except default:NULL.
+// TestUpdateAllLikeGORM checks that an upsert with UpdateAll updates the same columns of a
+// model with tags as of a model without tags, except the tagged columns. The columns differ
+// in their defaults, because GORM leaves out columns whose default only the database knows,
+// except default:NULL.
 func TestUpdateAllLikeGORM(t *testing.T) {
 	t.Parallel()
 	type (
@@ -156,8 +157,9 @@ func TestUpsertMapWithFieldNames(t *testing.T) {
 	})
 }
 
-// TestUpsertMaps checks the error for a slice of maps, into which GORM cannot read
-// returned keys.
+// TestUpsertMaps checks that an upsert of a slice of maps is an error, because GORM cannot
+// read returned keys into it. On MySQL and MariaDB it is no error, because the plugin reads
+// the keys from the table.
 func TestUpsertMaps(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -205,10 +207,10 @@ func TestUpsertMapsByKey(t *testing.T) {
 	})
 }
 
-// TestSaveSliceByOtherUnique checks an upsert by the primary key that finds a row by a
-// unique key which the model does not declare, as MySQL and MariaDB do. The struct gets
-// the key of the row. For a slice MySQL does not report that key, so the upsert is an
-// error.
+// TestSaveSliceByOtherUnique checks an upsert by the primary key that finds a row by a unique
+// key which the model does not declare, as MySQL and MariaDB do. The struct gets the key of
+// the row. For a slice, the upsert is an error on MySQL, which reports no key, because
+// without the unique key the plugin cannot find the row.
 func TestSaveSliceByOtherUnique(t *testing.T) {
 	t.Parallel()
 	type item struct {
@@ -333,9 +335,10 @@ func ifMore(conflict clause.OnConflict) clause.OnConflict {
 	return conflict
 }
 
-// TestConditionalUpsertOfSlice checks an upsert with a condition, which omits rows from
-// RETURNING. GORM would match the returned rows to the slice by position. MariaDB ignores
-// the condition.
+// TestConditionalUpsertOfSlice checks that an upsert of a list with a condition is an error.
+// The condition may leave out rows, which do not return, and GORM matches the returned rows
+// to the list by position. MySQL and MariaDB ignore the condition, so the upsert is no error
+// there.
 func TestConditionalUpsertOfSlice(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

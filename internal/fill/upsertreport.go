@@ -23,8 +23,9 @@ const (
 )
 
 // conflictMark is the value that LastInsertId gets if the upsert found an existing row. It
-// only has to differ from 0, which LastInsertId is after the INSERT of a new row. If a new row
-// makes it another value, by a counter, findKeys only reads the keys from the table in vain.
+// only has to differ from 0, which LastInsertId is after the INSERT of a new row. A counter
+// may set LastInsertId to another value for a new row. findKeys then reads the keys from the
+// table, although that is not necessary.
 const conflictMark = 1
 
 // reportOf returns the way in which the statement reports keys that differ from the structs'
@@ -107,8 +108,8 @@ func canReturn(stmt *gorm.Statement, c clause.OnConflict) bool {
 	return settable(stmt) && !isMaps(stmt) && (!isList(stmt) || len(c.Where.Exprs) == 0)
 }
 
-// reportKey is an SQL expression that sets a key to itself and reports it as MySQL's
-// LastInsertId.
+// reportKey is an SQL expression that sets a key to itself. By a function in the expression,
+// it also sets MySQL's LastInsertId to the key (byLastID) or to conflictMark (byMark).
 type reportKey struct{ clause.Expr }
 
 // reportsKey reports whether the upsert that was sent still has a [reportKey]. A callback
@@ -121,9 +122,10 @@ func reportsKey(stmt *gorm.Statement) bool {
 	})
 }
 
-// shifts reports whether GORM may write the returned columns of a row into the struct of another
-// row of a list. It assigns returned rows by position, and a row that DO NOTHING skips, or that
-// the condition of the upsert leaves out, does not return.
+// shifts reports whether GORM may write the returned columns of a row into the struct of
+// another row of a list. GORM assigns returned rows to structs by position. A row that DO
+// NOTHING skips, or that the condition of the upsert leaves out, does not return, so that the
+// rows after it shift.
 func shifts(stmt *gorm.Statement, m *model.Model, c clause.OnConflict) bool {
 	if !isList(stmt) || !gormAddsReturning(stmt) {
 		return false

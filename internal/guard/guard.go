@@ -1,8 +1,8 @@
-// Package guard makes a create fail that would insert a row without a key. It does so by a
-// clause, which GORM adds to the creates of each model that has a types.ID key, because
-// the method CreateClauses of types.ID returns it. So the check also runs in a program
-// that does not register the plugin. The plugin calls [Check] for statements in which
-// GORM ignores the clause.
+// Package guard makes a create fail that would insert a row without a key. The check is in
+// a clause, which the method CreateClauses of types.ID returns. GORM therefore adds the
+// clause to the creates of each model that has a types.ID key, also in a program that does
+// not register the plugin. The plugin calls [Check] for statements in which GORM ignores
+// the clause.
 package guard
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/gormflake/gormflake/internal/rowview"
 )
 
-// keyClause is a clause that changes nothing in a create and only checks it. GORM calls
-// its ModifyStatement after all hooks, just before it builds the INSERT.
+// keyClause is a clause that checks a create and adds nothing to its SQL. GORM calls the
+// method ModifyStatement after all hooks, just before GORM builds the INSERT.
 type keyClause struct {
 	clause.Insert // for the methods of a clause, which GORM does not call
 	field         *schema.Field
@@ -67,8 +67,8 @@ func Guards(c clause.Interface) bool {
 }
 
 // ModifyStatement adds an error to the statement if one of its rows has no key. It accepts
-// such a row if the statement omits the key, because the database then assigns it, and if
-// the caller has turned the check off by [Skip].
+// such a row in two cases, namely if the statement omits the key, because the database then
+// assigns the key, and if the caller has turned the check off by [Skip].
 func (k *keyClause) ModifyStatement(stmt *gorm.Statement) {
 	// If the field has a default, GORM or the database writes the default instead of the
 	// key 0, unless the default is 0 too.

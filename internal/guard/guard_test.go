@@ -400,8 +400,8 @@ func TestKeyWithDefault(t *testing.T) {
 	})
 }
 
-// TestUnsetKeySkipped checks that Skip leaves the statement as it is without the plugin
-// and without the guard.
+// TestUnsetKeySkipped checks that, under Skip, neither the plugin nor the guard rejects a dry
+// run of a create without keys.
 func TestUnsetKeySkipped(t *testing.T) {
 	t.Parallel()
 	for _, db := range []*gorm.DB{plugintest.Dry(t, nil), plugintest.Dry(t, gormflake.New(&plugintest.Counter{}))} {
@@ -531,9 +531,9 @@ func TestUnsetKeyOfAnotherType(t *testing.T) {
 	}
 }
 
-// TestUnscopedWithoutKey checks that the plugin checks unscoped statements itself,
-// because GORM ignores their clauses. The plugin skips a statement that has an error
-// already, and a statement without a model.
+// TestUnscopedWithoutKey checks two unscoped statements, whose clauses GORM ignores, so that
+// the plugin calls the guard itself. The guard must add no error to a statement that has an
+// error already, nor to a statement without a model.
 func TestUnscopedWithoutKey(t *testing.T) {
 	t.Parallel()
 	err := plugintest.Dry(t, gormflake.New(&plugintest.Counter{Err: plugintest.ErrInjected})).Unscoped().Create(&plugintest.Book{}).Error

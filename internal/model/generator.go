@@ -14,8 +14,8 @@ type Generator interface {
 }
 
 // TableGenerator has the methods that gormflake.TableGenerator adds to a Generator, for
-// example to count the IDs of each table in tests. The plugin then calls FillTable
-// instead of Fill, and before it Observe with each key that a row already has.
+// example to count the IDs of each table in tests. For such a generator, the plugin calls
+// Observe with each key that a row already has, and then FillTable instead of Fill.
 type TableGenerator interface {
 	FillTable(ctx context.Context, table string, dst []types.ID) error
 	Observe(table string, id types.ID)

@@ -111,8 +111,8 @@ func (g *Group) WithoutSerials() *Group {
 	return &group
 }
 
-// Selected returns the group without the columns that the statement omits by Select and
-// Omit.
+// Selected returns the group without the columns that the statement omits. It returns the
+// group itself if s is nil, which means that the statement has neither Select nor Omit.
 func (g *Group) Selected(s Selection) *Group {
 	if s == nil {
 		return g
@@ -206,8 +206,9 @@ func (g *Group) FillKeys(row reflect.Value, ids []types.ID) (rest []types.ID, ok
 	return ids, true
 }
 
-// fillSerials sets the unset serial numbers of a row, from its primary key or, if the key
-// has no serial number, from the first of ids.
+// fillSerials sets the unset serial numbers of a row. It makes them from the row's primary
+// key or, if the group has no primary key or the key is not [Group.Representable], from the
+// first of ids.
 func (g *Group) fillSerials(row reflect.Value, ids []types.ID) (rest []types.ID, ok bool) {
 	if !g.LacksSerial(row) {
 		return ids, true

@@ -58,8 +58,8 @@ func SerialKindOf(t reflect.Type) (Kind, error) {
 	return k, nil
 }
 
-// IsText reports whether a value of type t is a string in JSON, because it is a string or
-// marshals itself, as an ID does.
+// IsText reports whether a value of type t is a string in JSON. It returns true for strings
+// and for types that marshal themselves, such as types.ID.
 func IsText(t reflect.Type) bool {
 	t = indirect(t)
 	return t.Kind() == reflect.String || t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t.Implements(reflect.TypeFor[json.Marshaler]())

@@ -135,8 +135,8 @@ func (m *Model) KeyReplacedBy(rel *schema.Relationship) bool {
 	})
 }
 
-// RefusedBy returns the error for a row that has related rows by the relation rel, because
-// their foreign key cannot hold the row's key. It returns nil if the foreign key can.
+// RefusedBy returns the error for a row with related rows by the relation rel, if the foreign
+// key of these cannot hold the row's key. It returns nil if the foreign key can hold the key.
 func (m *Model) RefusedBy(rel *schema.Relationship) error {
 	for _, r := range m.Refused {
 		if r.Relation.Name == rel.Name {

@@ -97,8 +97,9 @@ func TestModelWithoutPlugin(t *testing.T) {
 	})
 }
 
-// TestModelWithPrefix checks that Model can be embedded with a prefix. A constraint in
-// Model would be copied into tables that have no column id.
+// TestModelWithPrefix checks that Model can be embedded with a prefix. A constraint in the
+// tags of Model would fail here, because GORM would copy it into tables that have no column
+// id, such as prefixed, whose key is my_id.
 func TestModelWithPrefix(t *testing.T) {
 	t.Parallel()
 	type prefixed struct {
@@ -129,9 +130,10 @@ func TestModelInOwnCase(t *testing.T) {
 	}, &gorm.Config{NamingStrategy: schema.NamingStrategy{NoLowerCase: true}})
 }
 
-// TestModelRebuildsNoTable checks that an existing table gets a key of type Model without
-// being rebuilt. A rebuild would delete the rows that refer to it by ON DELETE CASCADE.
-// The table of oldLedger has such a key, and lacks the column name.
+// TestModelRebuildsNoTable checks that AutoMigrate does not rebuild an existing table whose
+// model now embeds Model. A rebuild would delete the rows of other tables that refer to the
+// table by ON DELETE CASCADE. The existing table, created from oldLedger, has the columns of
+// Model, and lacks the column name.
 func TestModelRebuildsNoTable(t *testing.T) {
 	t.Parallel()
 	type oldLedger struct {

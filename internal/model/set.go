@@ -68,8 +68,8 @@ func (set *Set) CheckJoinTable(s *schema.Schema) (err error) {
 }
 
 // Generate returns n new IDs for the columns of g, in a buffer from the pool. The caller
-// passes the buffer to [Set.Recycle] after use. Both use a pointer to the slice, because
-// the pool would otherwise allocate for each slice.
+// passes the buffer to [Set.Recycle] after use. The result is a pointer to a slice, because
+// the pool would otherwise allocate for each slice that Recycle puts into it.
 func (set *Set) Generate(ctx context.Context, g *Group, n int) (*[]types.ID, error) {
 	ids, _ := set.buffers.Get().(*[]types.ID)
 	if ids == nil {

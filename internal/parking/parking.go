@@ -35,17 +35,17 @@ func NewPlace(l snowflake.Layout) Place {
 		end = expires
 	}
 	until := end.Add(expires.Sub(end) / 8 * 7)
-	// A process that starts a year later computes an end that is a year later, but an until
-	// that is only 1/8 of a year later, because until is 7/8 of the way from end to expires. The
-	// ten years from first to until therefore contain the counters that processes of the last
-	// 80 years have parked. The year from until to last contains the keys that parked counters
-	// assign.
+	// until is 7/8 of the way from end to expires. So a process that starts a year later
+	// computes an end that is a year later, but an until that is only 1/8 of a year later. The
+	// ten years from first to until therefore contain the counters that processes of the last 80
+	// years have parked. A parked counter then counts up from its place, into the year from
+	// until to last.
 	first, last := l.Max(until.AddDate(-years, 0, 0)), l.Max(until.AddDate(1, 0, 0))
 	limit := l.Max(end)
 	return Place{ID: l.Max(until), Until: until, Limit: limit, First: max(first, limit), Last: last}
 }
 
-// Holds reports whether a parked counter has assigned the key.
+// Holds reports whether the key is in the range from which parked counters assign keys.
 func (p Place) Holds(key types.ID) bool { return p.First <= key && key <= p.Last }
 
 // String describes a counter that is parked at the place.
@@ -53,9 +53,9 @@ func (p Place) String() string {
 	return fmt.Sprintf("at %d, above all IDs until %d", p.ID, p.Until.Year())
 }
 
-// MySQL returns the statement that moves the counter of a table, so that it assigns the key
-// next. table is the quoted name. The server does not move the counter below the largest
-// key.
+// MySQL returns the statement that moves the counter of a table, so that the next row that is
+// inserted without a key gets the value of next as its key. The server does not move the
+// counter below the largest key. table is the quoted name.
 func MySQL(table string, next types.ID) string {
 	return "ALTER TABLE " + table + " AUTO_INCREMENT = " + next.String()
 }
@@ -75,10 +75,10 @@ func MySQLNext(create string) uint64 {
 	return next
 }
 
-// SQLite returns the statements that move the counter of a table with AUTOINCREMENT, so
-// that it assigns the key after last. They insert the counter first, because the table has
-// no counter before its first row. schema is a quoted name and a dot, or empty. table is the
-// name as an SQL literal, such as 'orders'.
+// SQLite returns the statements that move the counter of a table with AUTOINCREMENT, so that
+// the next row that is inserted without a key gets the key last+1. The first statement
+// inserts the counter, because the table has no counter before its first row. schema is a
+// quoted name and a dot, or empty. table is the name as an SQL literal, such as 'orders'.
 func SQLite(schema, table string, last types.ID) []string {
 	where := " WHERE name = " + table + " COLLATE NOCASE"
 	return []string{

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Ordinal returns the number that ends a host name. For example, it returns 7 for web-7
-// and for web-7.web.default.svc.cluster.local.
+// Ordinal returns the number that ends the name of a StatefulSet's pod, or an error if host
+// is no such name. For example, it returns 7 for web-7 and for
+// web-7.web.default.svc.cluster.local.
 func Ordinal(host string) (int64, error) {
 	name, _, _ := strings.Cut(host, ".")
 	dash := strings.LastIndexByte(name, '-')

@@ -126,10 +126,10 @@ func PlainKeysOf(f *schema.Field) *PlainKeys {
 	return p
 }
 
-// In returns a pointer to the key of each row. rows is a slice or an addressable array of
-// structs. In also serves uint64 keys and named types, which have the same 64 bits. It
-// computes the address of each key, because reflection would take ten times as long in each
-// pass over the rows.
+// In returns an iterator over pointers to the keys of the rows. rows is a slice or an
+// addressable array of structs. The pointers also serve uint64 keys and named types, which
+// have the same 64 bits. In computes the address of each key, because reflection would take
+// ten times as long in each pass over the rows.
 func (p *PlainKeys) In(rows reflect.Value) iter.Seq[*int64] {
 	return func(yield func(*int64) bool) {
 		if rows.Len() == 0 {
@@ -185,7 +185,8 @@ func ZeroInMap(f *schema.Field, row map[string]any) (zero, found bool) {
 	return zero, found
 }
 
-// isZero reports whether the column would become NULL or 0. It returns false for values
+// isZero reports whether the column would become NULL or 0, or may become 0 because a
+// database rounds or converts the value, such as 0.3 or "0.0". It returns false for values
 // that GORM or the driver converts itself, such as an SQL expression.
 func isZero(value any) bool {
 	if v := reflect.ValueOf(value); v.CanInt() && v.Int() != 0 {

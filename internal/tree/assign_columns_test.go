@@ -8,7 +8,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// assignExtension has the key of its order, by which its parts refer to it.
+// assignExtension has the key of its order as its own key. Its parts refer to this key.
 type assignExtension struct {
 	OrderID types.ID                `gorm:"primaryKey;autoIncrement:false"`
 	Order   *plugintest.AssignOrder `gorm:"foreignKey:OrderID"`

@@ -73,7 +73,7 @@ type (
 // model.
 func TestAssignReplacesEveryKey(t *testing.T) {
 	t.Parallel()
-	// The key 7 of second is the only one that no other row replaces.
+	// Only the key 7 of second is not replaced by the key of another row.
 	first := &ebb{EbbID: 5, Flow: &flow{FlowID: 6}}
 	second := &ebb{EbbID: 7, Flow: &flow{FlowID: 8, Ebb: first}}
 	plugintest.AssignOrFail(t, plugintest.NoDatabase(t, plugintest.NewAssignGenerator()), []*ebb{first, second})
@@ -121,8 +121,9 @@ func TestAssignEndsWhereKeysAlternate(t *testing.T) {
 	}
 }
 
-// A plaque has its owner in one of two relations of a relic, a crate has its key behind a
-// pointer, and the seats of an aisle refer to it by a column of one byte.
+// relic, crate and aisle are parents of three forms. A plaque belongs to a relic by one of
+// two relations, front and back. A crate has its key behind a pointer. The seats of an aisle
+// refer to it by a column of one byte.
 type (
 	relic struct {
 		ID    types.ID  `gorm:"primaryKey" snowflake:"pk"`
@@ -201,8 +202,9 @@ type (
 	}
 )
 
-// TestAssignAcceptsParentsThatShareAReference checks that parents may share a row by a
-// column that they get from their common parent.
+// TestAssignAcceptsParentsThatShareAReference checks that two parents may share a row, if the
+// column by which the row refers to them will have the same value in both. Here two lodgers
+// share a rule, which gets the LandlordID of both, and both lodgers have the same landlord.
 func TestAssignAcceptsParentsThatShareAReference(t *testing.T) {
 	t.Parallel()
 	owner, rules := &landlord{}, []*houseRule{{}}

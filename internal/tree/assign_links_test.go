@@ -195,7 +195,7 @@ type (
 		Part  *partTally `gorm:"foreignKey:OwnerID"`
 		Notes []noteTally
 	}
-	// partTally has its owner's key, and the walk may reach it before its owner.
+	// partTally has its owner's key, and the walk may reach a partTally before its owner.
 	partTally struct {
 		OwnerID types.ID `gorm:"primaryKey" snowflake:"pk"`
 	}
@@ -244,9 +244,9 @@ func TestAssignFailsInEachWalk(t *testing.T) {
 	}
 }
 
-// TestAssignNamesTheGeneratedPart checks the error for a composite key of which two parts
-// are unset. The error names the part that the database generates, although the other
-// unset part (Region) comes before it, because an empty string is a valid part.
+// TestAssignNamesTheGeneratedPart checks the error for a composite key of which two parts are
+// unset, Region and ID. The error must name ID, which the database generates. It must not
+// name Region, although Region comes first, because an empty string is a valid part.
 func TestAssignNamesTheGeneratedPart(t *testing.T) {
 	t.Parallel()
 	type (
@@ -386,8 +386,9 @@ type (
 	}
 )
 
-// TestAssignParentByValue checks a back reference by value, which is another struct than
-// the parent. A zero struct is no parent. A struct with the same key is the same row.
+// TestAssignParentByValue checks a back reference by value, which is another struct than the
+// parent. A zero struct is no parent. A struct with the key of the parent is the same row. A
+// struct with another key is a second parent, which is an error.
 func TestAssignParentByValue(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())

@@ -19,7 +19,7 @@ import (
 // that no key is set.
 func TestAssignRejectsTwoParents(t *testing.T) {
 	t.Parallel()
-	// These rows are the ones that two parents share.
+	// In each tree, two parents share some of these rows.
 	line, comments, serials := &plugintest.AssignLine{}, make([]assignComment, 1), make([]plugintest.AssignSerial, 3)
 	cards := make([]assignCard, 2)
 	profile, child, aliased := &plugintest.AssignProfile{}, &assignNode{}, make([]plugintest.BenchLine, 5)
@@ -208,8 +208,9 @@ func TestAssignAcceptsSharedRows(t *testing.T) {
 	}
 }
 
-// TestAssignAcceptsParentsThatShareAKey checks an extension that has the key of its
-// order, so that both may be parents of the same parts.
+// TestAssignAcceptsParentsThatShareAKey checks that an order and its extension may both be
+// the parent of one part. The extension has the key of the order, so both give the part the
+// same foreign key.
 func TestAssignAcceptsParentsThatShareAKey(t *testing.T) {
 	t.Parallel()
 	part := &assignCommonPart{}
@@ -302,8 +303,8 @@ func TestCreateWithTwoParents(t *testing.T) {
 	})
 }
 
-// TestCreateTakesRowsOfOtherParent checks that a second create moves the rows from the
-// parent of the first create.
+// TestCreateTakesRowsOfOtherParent checks that, if two parents with the same children are
+// created one after the other, the children move to the second parent.
 func TestCreateTakesRowsOfOtherParent(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

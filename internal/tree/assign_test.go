@@ -255,7 +255,8 @@ func TestAssignWithSeveralGenerators(t *testing.T) {
 	db := plugintest.NoDatabase(t, keys, gormflake.WithGenerator("numbers", numbers))
 	rows := []assignTwoKeys{{Children: make([]assignTwoChildren, 2)}, {Number: "77", Children: make([]assignTwoChildren, 1)}}
 	plugintest.AssignOrFail(t, db, rows)
-	// The generator numbers makes one number, because the second is set, and three keys.
+	// The generator numbers generates one ID for the column Number, because the second row has a
+	// Number already, and three keys of children.
 	if !slices.Equal(keys.Blocks, []int{2}) || !slices.Equal(numbers.Blocks, []int{1, 3}) {
 		t.Errorf("blocks %v and %v, want [2] and [1 3]", keys.Blocks, numbers.Blocks)
 	}

@@ -80,7 +80,7 @@ func (c claim) differs(ctx context.Context, other claim) (bool, error) {
 }
 
 // getsKey reports whether the parent's value, which the link copies, is unset and Assign will
-// set it. It does so for a tagged column, and for a primary key that another link sets.
+// set it. Assign sets a tagged column, and a primary key that another link sets.
 func (c claim) getsKey() bool {
 	l := c.link
 	return (l.tagged || l.fromLinked && l.from.Field.PrimaryKey) && l.valueUnset(c.parent)

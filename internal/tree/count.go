@@ -34,7 +34,7 @@ func (p *countPass) visitRow(n *node, row reflect.Value) error {
 		}
 		ids, _ := g.Needs(row)
 		if n.keyMayChange && g.LacksSerial(row) {
-			ids++ // if the key that a link sets has no serial number, this ID gives one
+			ids++ // spare, in case a link sets a key from which no serial number can be made
 		}
 		p.counts[n.firstBlock+i] += ids
 	}
@@ -67,6 +67,8 @@ func (p *countPass) visitLink(e *edge, parent, child reflect.Value) error {
 			continue
 		}
 		unset++
+		// Prefer a column that the database generates, because it is an error even if only this
+		// column is unset.
 		if missing == nil || l.generated {
 			missing = l
 		}

@@ -115,8 +115,8 @@ func TestGeneratorFails(t *testing.T) {
 }
 
 // TestGeneratorFailsForChildren checks that no row stays if the generator fails for the
-// children after the parent was written. The generator has four IDs left, two for the
-// parent and too few for the three children.
+// children after the parent was written. The generator has four IDs left. The parent takes
+// two of them, so too few are left for the three children.
 func TestGeneratorFailsForChildren(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -156,8 +156,8 @@ func TestGeneratorBreaksContract(t *testing.T) {
 	}
 }
 
-// TestAgainAfterRollback checks that rows that the caller rolled back can be created
-// again, and that a single row can also be saved.
+// TestAgainAfterRollback checks that rows that the caller rolled back can be created again
+// with the same keys, a tree by Create and a single row by Save.
 func TestAgainAfterRollback(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

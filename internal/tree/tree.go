@@ -5,9 +5,9 @@
 // build), and then walks the tree twice, parents before children. The first walk
 // (countPass) counts the IDs that each generator has to supply, and finds every reason to
 // reject the tree. If it finds rows that may have two parents, another walk (claimPass)
-// compares their parents. Assign then calls the generators (generate). The second walk
-// (keyPass) sets keys and links. Assign repeats it if a link replaces a key to which
-// other rows already refer (repeat).
+// compares the parents. Assign then calls the generators (generate). The second walk
+// (keyPass) sets keys and links. If a link may replace a key after other rows have copied
+// the key, Assign repeats the second walk (repeat).
 package tree
 
 import (
@@ -76,7 +76,8 @@ func assign(stmt *gorm.Statement, set *model.Set, g *graph, tree reflect.Value) 
 		return err
 	}
 	// A row can have two parents only if the walk reached a row again, if a child points back to
-	// another row than its parent, or if two slices share rows. Spare other trees this walk.
+	// another row than its parent, or if two slices share rows. The walk of checkParents is for
+	// such trees only, because it takes time and memory.
 	if w.reachedAgain || count.otherParent || overlap(count.spans) {
 		if err := w.checkParents(stmt.Context); err != nil {
 			return err

@@ -171,7 +171,7 @@ func idInSerial(field *schema.Field, number string) string {
 // checkOrphans reports rows of a model whose parents do not exist.
 func (c *forestCheck) checkOrphans(s *schema.Schema) {
 	for _, rel := range relationsOf(s) {
-		if rel.Type == schema.Many2Many || setsKey(rel) { // a key needs no parent
+		if rel.Type == schema.Many2Many || setsKey(rel) { // a foreign key that is the row's key needs no parent
 			continue
 		}
 		parents, children := s.ModelType, rel.FieldSchema.ModelType
@@ -210,8 +210,8 @@ func referenceText(rel *schema.Relationship, row reflect.Value, side func(*schem
 	return strings.TrimLeft(strings.Join(keys, ","), ",") // "" if all parts of a key are unset
 }
 
-// checkLink compares the foreign keys of structs with the parents' keys. checkRow ensures
-// that they equal the foreign keys of the rows.
+// checkLink compares the foreign keys of structs with the keys of their parents. checkRow has
+// compared the foreign keys of the structs with the foreign keys of the rows.
 func (c *forestCheck) checkLink(rel *schema.Relationship, owner, related reflect.Value) {
 	if rel.Type == schema.Many2Many {
 		c.joins[rel.JoinTable.Table][joinKey(rel, owner, related)] = true

@@ -12,7 +12,8 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// forest contains the rows that a case has created so far.
+// forest contains the rows that a case has created so far. A case is a list of steps of
+// TestRandomTrees, each of which creates or changes rows.
 type forest struct {
 	db       *gorm.DB // a transaction
 	tx       *gorm.DB // the same transaction with the settings of the step

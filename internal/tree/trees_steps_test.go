@@ -17,11 +17,12 @@ import (
 	"github.com/gormflake/gormflake/internal/test/plugintest"
 )
 
-// treeStep is a step of a case. It depends on the rows before it, but not on the random
-// numbers that earlier steps took, so that a case can be shortened.
+// treeStep is a step of a case. It takes its random numbers from its own seed, and not from a
+// source that earlier steps also use. The test can therefore leave out steps to find a
+// shorter case.
 type treeStep struct {
 	seed    uint64
-	maxRows int // number of rows that it may create
+	maxRows int // number of rows that the step may create
 }
 
 // treePaths are the ways to create or change rows, from which a step chooses one. A
@@ -47,7 +48,8 @@ func (f *forest) run(s treeStep) error {
 	return err
 }
 
-// share lets new rows refer to existing rows.
+// share makes the rows of the last step shareable, so that new rows may refer to them. It
+// leaves out rows that are in several structs.
 func (f *forest) share() {
 	for _, p := range f.nextShareable {
 		f.shareable[p.Type().Elem()] = append(f.shareable[p.Type().Elem()], p)
@@ -345,7 +347,8 @@ func (f *forest) assignAndCreate() error {
 	return f.tx.Create(value).Error
 }
 
-// byCodeAll finds rows by their codes and replaces all columns.
+// byCodeAll returns the clause of an upsert that finds rows by their codes and replaces all
+// columns.
 func byCodeAll() clause.OnConflict {
 	return clause.OnConflict{Columns: []clause.Column{{Name: "code"}}, UpdateAll: true}
 }
@@ -440,7 +443,8 @@ func mapKey(s *schema.Schema, values map[string]any, key *schema.Field) string {
 	return ""
 }
 
-// doNothing creates rows by DO NOTHING, some of which exist already.
+// doNothing creates rows by DO NOTHING. In about half of the cases it creates a row with the
+// code of an existing row, which must stay unchanged.
 func (f *forest) doNothing() error {
 	conflict := clause.OnConflict{DoNothing: true}
 	if old, ok := f.root(); ok && f.chance(2) {
@@ -455,7 +459,7 @@ func (f *forest) doNothing() error {
 	return f.tx.Clauses(conflict).Create(value).Error
 }
 
-// associate appends to a relation of a root, or replaces it.
+// associate appends rows to a relation of a root, or replaces the rows of the relation.
 func (f *forest) associate() error {
 	owner, ok := f.root()
 	if !ok {

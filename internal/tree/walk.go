@@ -34,7 +34,7 @@ type step struct {
 // address.
 type visits struct {
 	rows map[uintptr]struct{}
-	last uintptr // the last row, because the walk often comes back to it by its children's pointers
+	last uintptr // the row that was added last, to which pointers of its children often lead back
 }
 
 // pass is the work that a walk does for each row. All walks over a tree visit the rows in the
@@ -47,7 +47,7 @@ type pass interface {
 	visitLink(e *edge, parent, child reflect.Value) error
 }
 
-// run walks the tree with pass p.
+// run forgets the rows that an earlier walk has visited, and walks the tree with pass p.
 func (w *walk) run(p pass) error {
 	for i := range w.visited {
 		clear(w.visited[i].rows)
@@ -115,9 +115,10 @@ func (w *walk) visitRows(e *edge, owner, v reflect.Value) error {
 	}
 }
 
-// visitRelated walks one row of relation e, and links it to owner, which has the relation.
-// The parent is visited first. It is row in a belongs-to relation, and otherwise owner.
-// If the relation's foreign key cannot hold the key, visitRelated returns e.refused.
+// visitRelated walks one row of relation e, and links it to owner, which is the row that has
+// the relation. In a belongs-to relation, row is the parent, and otherwise owner is the
+// parent. The parent is visited before the link, because the link copies the parent's key. If
+// the relation's foreign key cannot hold the key, visitRelated returns e.refused.
 func (w *walk) visitRelated(e *edge, owner, row reflect.Value) error {
 	if e.refused != nil {
 		return e.refused

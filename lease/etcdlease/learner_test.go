@@ -93,7 +93,8 @@ func addLearner(t *testing.T, endpoints []string) string {
 	return address
 }
 
-// awaitStart waits until a member answers a request that it can answer alone.
+// awaitStart waits until the member at the address answers a request about its own status,
+// which needs no other member.
 func awaitStart(t *testing.T, address string) {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(100 * time.Millisecond) {

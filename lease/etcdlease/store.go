@@ -45,7 +45,8 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 
 // load reads all keys of the namespace, and returns their records by worker.
 func (s *store) load(ctx context.Context) (map[int]lease.Record, error) {
-	// A read without further options is linearizable: it returns every acknowledged write.
+	// A read without further options is linearizable, which means that it returns every
+	// acknowledged write.
 	reply, err := s.client.Get(ctx, s.prefix, clientv3.WithPrefix())
 	if err != nil {
 		return nil, err
@@ -59,22 +60,24 @@ func (s *store) load(ctx context.Context) (map[int]lease.Record, error) {
 	return records, nil
 }
 
-// CompareAndSwap replaces the record of the worker by to if it equals from, and reports
-// whether the cluster has acknowledged that. After an error, the write may have happened:
-// see [lease.Store]. Swap of [stores.Server] formats both records as text.
+// CompareAndSwap writes the record to in place of the record from of the worker. It returns
+// true if the cluster has acknowledged the write, and false if the worker has another record
+// than from. After an error, the write may have happened: see [lease.Store]. Swap of
+// [stores.Server] formats both records as text.
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
 	return s.Swap(ctx, worker, from, to, func(ctx context.Context, from, to string) (bool, error) {
 		return s.swap(ctx, s.prefix+strconv.Itoa(worker), from, to)
 	})
 }
 
-// swap writes to under the key if the key has the value from, in one transaction, and reports
-// whether it has written. Otherwise the transaction reads the value. If the value is to, swap
-// returns [stores.ErrPresent], because this call may have written it; see holds.
+// swap replaces the value from of the key by the value to, in one transaction, and reports
+// whether it has written. If the key has another value than from, the transaction reads this
+// value. If the value that it reads is to, swap returns [stores.ErrPresent], because this call
+// may have written the value; see holds.
 //
 // The text of the absent record, "0|", stands for a key with this value and for a key that does
-// not exist. If from is this text, the transaction therefore first asks whether the key exists.
-// If it does, a second transaction inside the first compares the value.
+// not exist. If from is this text, the transaction therefore first checks whether the key
+// exists. If the key exists, a second transaction inside the first compares its value.
 func (s *store) swap(ctx context.Context, key, from, to string) (bool, error) {
 	unchanged := clientv3.Compare(clientv3.Value(key), "=", from) // false if the key is absent
 	put, get := clientv3.OpPut(key, to), clientv3.OpGet(key)
@@ -100,9 +103,10 @@ func (s *store) swap(ctx context.Context, key, from, to string) (bool, error) {
 }
 
 // holds reports whether a transaction that has not written has read this value under the key.
-// If it is the new value, swap returns an error, because this call may have written it.
+// If the key already has the new value, swap must return an error, because its own call may
+// have written the value.
 //
-// That is possible because the client sends a transaction again if the answer is
+// This happens because the client sends a transaction again if the answer is
 // DEADLINE_EXCEEDED or CANCELLED before the context ends (isContextError in its
 // retry_interceptor.go). A proxy, or a server that drops the stream, may give such an answer
 // although the transaction is carried out. The compare of the repeated transaction then fails
@@ -133,9 +137,9 @@ type optionFunc func(*config) error
 func (f optionFunc) apply(c *config) error { return f(c) }
 
 // WithNamespace separates the workers of several applications in one cluster. Stores
-// share their workers if, and only if, they share the cluster and the namespace. It has
-// 1 to 64 letters, digits, dots, hyphens and underscores, the first of which is a
-// letter or digit; case counts. The default is "default".
+// share their workers if, and only if, they share the cluster and the namespace. A
+// namespace has 1 to 64 letters, digits, dots, hyphens and underscores, the first of which
+// is a letter or digit; case counts. The default is "default".
 func WithNamespace(name string) Option {
 	return optionFunc(func(c *config) error {
 		c.namespace = name

@@ -69,7 +69,7 @@ func (k twice) Txn(ctx context.Context) clientv3.Txn {
 	return twiceTxn{k.KV.Txn(ctx), k.KV.Txn(ctx)}
 }
 
-// A twiceTxn is one transaction as two.
+// A twiceTxn builds two equal transactions, and commits one after the other.
 type twiceTxn struct{ a, b clientv3.Txn }
 
 func (x twiceTxn) If(c ...clientv3.Cmp) clientv3.Txn { return twiceTxn{x.a.If(c...), x.b.If(c...)} }
@@ -89,8 +89,9 @@ func (x twiceTxn) Commit() (*clientv3.TxnResponse, error) {
 	return x.b.Commit()
 }
 
-// The client itself repeats a transaction that was carried out, if a gateway answers
-// that it was cancelled.
+// A gateway carries a transaction out, but answers that it was cancelled. The client then
+// repeats the transaction by itself, and the store must return an error, neither true nor
+// false. The test fails if the client no longer repeats transactions.
 func TestClientRepeatsRequest(t *testing.T) {
 	t.Parallel()
 	gateway := &cancelling{kv: clientv3.RetryKVClient(connect(t, testserver.Etcd(t).URL()))}
@@ -164,7 +165,8 @@ func TestForeignKey(t *testing.T) {
 	}
 }
 
-// The key is not attached to a lease of etcd, with which its bound would vanish.
+// The store attaches the key of a worker to no lease of etcd. At the end of such a lease the
+// key would vanish, and the worker's bound with it.
 func TestNeverExpires(t *testing.T) {
 	t.Parallel()
 	client := connect(t, testserver.Etcd(t).URL())

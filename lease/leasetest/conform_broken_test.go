@@ -68,8 +68,8 @@ func keeping(keep func(worker int, r lease.Record) (int, lease.Record)) *spoiled
 func swapping(swap swapFunc) *spoiledStore { return &spoiledStore{swap: swap} }
 func loading(load loadFunc) *spoiledStore  { return &spoiledStore{load: load} }
 
-// spoiledStores are stores that each break a promise, with the subtests of Conform that
-// must detect it.
+// spoiledStores are stores that each break one promise of a Store. Each has the name of the
+// subtest of Conform that must detect this.
 var spoiledStores = []struct {
 	name  string
 	store func() *spoiledStore
@@ -270,7 +270,8 @@ var spoiledStores = []struct {
 	}, "context_ended_before"},
 	{"outlives contexts", func() *spoiledStore {
 		return swapping(func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
-			// The other calls of the suite have a deadline that has not passed.
+			// Only the writes of the subtests on contexts have a context without a deadline,
+			// or a context that has ended. The other writes of the suite are not delayed.
 			if _, hurried := ctx.Deadline(); !hurried || ctx.Err() != nil {
 				time.Sleep(promptly + promptly/5)
 			}
@@ -287,8 +288,8 @@ var spoiledStores = []struct {
 	}, "context_ended_before"},
 }
 
-// An optionalStore implements all optional interfaces of a Store. A test may spoil
-// each.
+// An optionalStore implements all optional interfaces that Conform tests. A test may spoil
+// each of them.
 type optionalStore struct {
 	lease.Store
 	// get is the method Get.
@@ -362,7 +363,8 @@ func optional(spoil func(*optionalStore)) lease.Store {
 	return s
 }
 
-// spoiledOptions break promises of the optional interfaces.
+// spoiledOptions are changes of an optionalStore that each break a promise of one optional
+// interface.
 var spoiledOptions = []struct {
 	name  string
 	spoil func(*optionalStore)
@@ -420,15 +422,15 @@ var spoiledOptions = []struct {
 	{"check that always fails", func(s *optionalStore) { s.check = errors.New("no") }, "check"},
 }
 
-// An optionalStore that no test spoils passes the suite, so that a spoiled one fails only
-// because of what spoils it.
+// An optionalStore that no test spoils passes the suite. So if a spoiled optionalStore fails,
+// the cause is the spoiled method.
 func TestOptionalStoreConforms(t *testing.T) {
 	t.Parallel()
 	leasetest.Conform(t, opener(func() lease.Store { return optional(func(*optionalStore) {}) }))
 }
 
-// playSpoiled makes a child of the test binary run the suite on the stores that must
-// fail it.
+// playSpoiled is the environment variable that makes a child of the test binary run the suite
+// on the stores that must fail the suite.
 const playSpoiled = "GORMFLAKE_LEASETEST_SPOILED"
 
 // TestSpoiledStores runs the suite on stores that must fail it, in the child process of

@@ -39,10 +39,10 @@ func (s *suite) endedBefore() {
 	}
 }
 
-// endsDuringWrite calls CompareAndSwap with contexts that end during the write. Afterwards the
-// record must be a complete record that one of the calls has tried to write. It must be the
-// new record if the call returned true, and must not be the new record if the call returned
-// false. After an error it may be either.
+// endsDuringWrite calls CompareAndSwap with contexts that end during the write. After each
+// call the store must show a complete record, which this or an earlier call has tried to
+// write. If this call returned true, the store must show its new record. If this call returned
+// false, the store must show another record. After an error, both are right.
 func (s *suite) endsDuringWrite() {
 	writer, reader := s.openHandle(), s.openHandle()
 	var answered int

@@ -52,9 +52,11 @@ func (s *suite) storeTime(clock lease.Clock) time.Time {
 	return now
 }
 
-// connections tests the store if it is a lease.Connector. It writes over thirty connections in
-// turn, so that a store that does not release its connections runs out of them. It holds a
-// single connection at a time, because the store may have no more.
+// connections tests the store if it is a lease.Connector. It writes over thirty connections,
+// one after the other, so that a store that does not release its connections runs out of them.
+// It never holds two connections at once, because the store may have only one. It then checks
+// that the store over a connection is a lease.Clock or a lease.Getter exactly if the store
+// itself is.
 func (s *suite) connections() {
 	h := s.openHandle()
 	connector, ok := h.Store.(lease.Connector)

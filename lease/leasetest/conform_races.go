@@ -157,8 +157,9 @@ func (s *suite) noUpdateLost() {
 	}
 }
 
-// neverStale reads while another goroutine writes. A read must return every write that
-// was acknowledged before it began, or a later write.
+// neverStale reads while another goroutine raises the bound of the record. A read must show
+// every write that was acknowledged before the read began, or a later write. The test finds
+// stores that answer from a lagging replica or a cache.
 func (s *suite) neverStale() {
 	handles := s.openHandles(4)
 	var acknowledged atomic.Int64

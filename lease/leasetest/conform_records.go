@@ -250,7 +250,7 @@ func (s *suite) manyWorkers() {
 	}
 }
 
-// loadedCopy changes maps that Load has returned. That must not change the store's records.
+// loadedCopy changes maps that Load has returned. The records of the store must stay the same.
 func (s *suite) loadedCopy() {
 	h := s.openHandle()
 	current := lease.Record{Bound: usualBound, Owner: "owner"}
@@ -279,8 +279,8 @@ func (s *suite) namespacesApart() {
 	}
 }
 
-// visible writes through one handle, and immediately reads the record through another. The next
-// write is through yet another handle.
+// visible writes through one handle, and immediately reads the record through a second handle.
+// The next write goes through the second handle, and expects the record that it has just read.
 func (s *suite) visible() {
 	handles := s.openHandles(3)
 	current := lease.Record{}

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// ConformWithin runs the suite of Conform with these limits: patience for a call that hangs,
-// and prompt for a call whose context has ended.
+// ConformWithin runs the suite of Conform with other limits than the constants. patience
+// limits the calls that the suite makes itself, but not the calls by a handle. prompt limits
+// how long a call may take after its context has ended.
 func ConformWithin(t *testing.T, open Opener, patience, prompt time.Duration) {
 	t.Helper()
 	conform(t, open, patience, prompt)

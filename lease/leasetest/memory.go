@@ -86,12 +86,12 @@ type undoStep struct {
 	present bool // false if the worker had no record
 }
 
-// A heldCall is a call that waits for [Memory.Deliver], or whose caller has given up
-// before.
+// A heldCall is a call that [Memory.Deliver] is to carry out. Its caller still waits for
+// Deliver, or has given up because its context has ended.
 type heldCall struct {
-	ctx      context.Context // of the caller, which waits until ctx ends
-	carryOut func(acknowledged bool)
-	done     chan struct{} // closed when the call is answered
+	ctx      context.Context         // of the caller, which waits until ctx ends
+	carryOut func(acknowledged bool) // see Memory.call
+	done     chan struct{}           // closed when the call is answered
 }
 
 var _ lease.Store = (*Memory)(nil)
@@ -127,9 +127,10 @@ func (m *Memory) CompareAndSwap(ctx context.Context, worker int, old, to lease.R
 	return swapped, nil
 }
 
-// write replaces a record. If the write is not acknowledged, write remembers the old record, so
-// that Crash can undo the write. An acknowledged write can no longer be undone, and neither can
-// the writes before it, as in a store with one log for all writes. The caller holds mu.
+// write replaces a record. It remembers the old record, so that Crash can undo the write. If
+// the write is acknowledged, write then forgets all remembered records, because in a store
+// with one log for all writes, neither an acknowledged write nor any write before it can be
+// undone. The caller holds mu.
 func (m *Memory) write(worker int, to lease.Record, acknowledged bool) {
 	before, present := m.records[worker]
 	m.undo = append(m.undo, undoStep{worker, before, present})
@@ -170,8 +171,9 @@ func (m *Memory) locked(f func()) {
 	f()
 }
 
-// fault counts the call and returns its fault, which may be None. It calls the hook of OnCall
-// without the lock, so that the hook may use the store.
+// fault counts the call and returns its fault, which may be None. A fault that Down or Fail
+// has set comes first, and then the hook of OnCall decides. fault calls the hook without the
+// lock, so that the hook may use the store.
 func (m *Memory) fault(c Call) Fault {
 	m.mu.Lock()
 	fault, decide := m.nextFault(c), m.decide
@@ -233,8 +235,9 @@ func (m *Memory) Down() { m.locked(func() { m.down = true }) }
 // Up ends [Memory.Down].
 func (m *Memory) Up() { m.locked(func() { m.down = false }) }
 
-// Deliver carries out the calls that are on [Hold], in their order, and returns how
-// many there were. Callers that still wait get their answers.
+// Deliver carries out the calls that are on [Hold], in their order, and returns how many calls
+// it has carried out. Callers that still wait get their answers. If a caller has given up, its
+// write is visible but not acknowledged, so that [Memory.Crash] may undo it.
 func (m *Memory) Deliver() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -263,9 +266,9 @@ func (m *Memory) Put(worker int, record lease.Record) {
 	m.locked(func() { m.write(worker, record, true) }) // acknowledged
 }
 
-// Crash undoes all writes after the last acknowledged write. These are the writes whose
-// reply was lost, or whose caller had stopped waiting when they were delivered. It
-// returns how many there were. Calls on [Hold] remain on hold.
+// Crash undoes all writes after the last acknowledged write. These are the writes whose reply
+// was lost, or whose caller had stopped waiting when they were delivered. Crash returns how
+// many writes it has undone. Calls on [Hold] remain on hold.
 func (m *Memory) Crash() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

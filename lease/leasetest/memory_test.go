@@ -16,7 +16,8 @@ var (
 	second = lease.Record{Bound: 20, Owner: "second"}
 )
 
-// Each fault has its error and its effect on the record, and applies to one call only.
+// Each fault returns its error, and writes the record or not. The fault applies to one call
+// only, so that the next call succeeds.
 func TestMemoryFaults(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -59,8 +60,9 @@ func message(err error) string {
 	return err.Error()
 }
 
-// Deliver carries out held calls in their order, also a call whose caller has given up, so
-// that the second call finds the record of the first.
+// Deliver carries out two held calls in their order. The caller of the first call has given
+// up, but its write happens nevertheless, so that the second call finds the record of the
+// first.
 func TestMemoryHold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -110,7 +112,9 @@ func TestMemoryDown(t *testing.T) {
 	}
 }
 
-// A hook may use the store, for example to write like another process.
+// The hook of OnCall chooses the fault of a call, here of Load. It may use the store itself,
+// for example to write like another process. The hook here writes before a CompareAndSwap,
+// which must then be refused. OnCall(nil) removes the hook.
 func TestMemoryOnCall(t *testing.T) {
 	t.Parallel()
 	m := leasetest.NewMemory()

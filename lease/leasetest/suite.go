@@ -141,14 +141,17 @@ func (h handle) mustLoadAll(want map[int]lease.Record) {
 // usualBound is a bound of the usual size, a time of the year 2025 in milliseconds.
 const usualBound = 1_760_000_000_123
 
-// maxErrors is the number of errors of Load at which writeUntilDone fails. Other goroutines use
-// the store at the same time, so some errors are acceptable.
+// maxErrors is how many calls of Load may fail before writeUntilDone returns an error. Other
+// goroutines use the store at the same time, so some failures are acceptable.
 const maxErrors = 100
 
-// writeUntilDone replaces the record from by to, and tries again until that has happened. No
-// other goroutine writes this record. A busy store may return an error, after which the write
-// may have happened or not, so writeUntilDone then reads the record. It returns an error if
-// the record differs from both, or if the store returns false, for which it has no reason.
+// writeUntilDone replaces the record from by to, and repeats the write until the replacement
+// has happened. A busy store may return an error, after which the write may have happened or
+// not. writeUntilDone then reads the record, and is done if the record is to.
+//
+// No other goroutine writes this record. So writeUntilDone returns an error if the store
+// answers with false, or if the record is neither from nor to. It also returns an error after
+// patience, or after maxErrors failed reads.
 func writeUntilDone(ctx context.Context, store lease.Store, key int, from, to lease.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -7,8 +7,8 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// WithTime returns a store that keeps its records in store, and is also a [lease.Clock]
-// whose Now returns the result of now.
+// WithTime returns a store that keeps its records in store, and is also a [lease.Clock]. Its
+// Now returns the result of now, or an error if the context has ended.
 func WithTime(store lease.Store, now func() time.Time) lease.Store {
 	return &timedStore{store, now}
 }

@@ -17,9 +17,10 @@ const (
 	settingsTimeout = 10 * time.Second
 )
 
-// Connect implements [lease.Connector]. It checks the server's settings if they were never
-// read, because the first call of a lease may have too little time for that. It returns the
-// store itself, which still takes a connection from the client's pool for each call.
+// Connect implements [lease.Connector]. If the server's settings were never read, Connect
+// checks them, because the first call of a lease may have too little time for the check.
+// Connect returns the store itself, which still takes a connection from the client's pool for
+// each call.
 func (s *store) Connect(ctx context.Context) (lease.Store, func(), error) {
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
@@ -46,12 +47,13 @@ func (s *store) checkFirst(ctx context.Context) error {
 	return s.ensureChecked(checking, a.server)
 }
 
-// Check reads the settings again, and returns an error if a server evicts keys or does not
-// answer. It makes the store a [lease.Checker].
+// Check implements [lease.Checker]. It reads the settings again, and returns an error if a
+// server evicts keys or does not answer.
 func (s *store) Check(ctx context.Context) error { return s.ensureChecked(ctx, s.markStale()) }
 
 // markStale makes the next Get or Now of the store read the settings again. It returns the run
-// ID of the server from which they were read, or "" if they were never read.
+// ID of the server that had answered when the settings were last read, or "" if they were
+// never read.
 func (s *store) markStale() (server string) {
 	if last := s.lastCheck.Load(); last != nil {
 		server = last.server

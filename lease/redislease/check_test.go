@@ -22,8 +22,8 @@ const (
 )
 
 // The store refuses a server that evicts keys, and warns of a server that may forget or
-// does not show its settings. It finds a setting by INFO or by CONFIG, of which the
-// server may deny either to the user.
+// does not show its settings. It must find a setting by INFO if the server denies CONFIG to
+// the user, and by CONFIG if the server denies INFO.
 func TestServerSettings(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -143,8 +143,9 @@ func TestChangedSettings(t *testing.T) {
 	}
 }
 
-// The store reads the settings once for all its calls, and again if another server
-// answers. Now also detects another server.
+// The store reads the settings once for all its calls, and again after another server has
+// answered Load, Get or Now. In the test, the other server is the same server after a restart,
+// which gives it another run ID.
 func TestSettingsAreReadAgainFromAnotherServer(t *testing.T) {
 	t.Parallel()
 	calls := map[string]func(context.Context, lease.Store) error{

@@ -48,9 +48,9 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// The first Get reads the settings after the records, which takes a while. It must read the
-// records again, and return the time of that read, because a lease compares it with its
-// clock.
+// The first Get reads the records and then the settings, which takes a while. It must then
+// read the records and the server's time again. A lease compares the returned time with its
+// own clock, so an old time would make its clock look wrong.
 func TestGetReturnsTheTimeOfItsAnswer(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, testserver.Redis(t, durable...))
@@ -101,9 +101,9 @@ func TestSettingsAreReadOnceForAll(t *testing.T) {
 	}
 }
 
-// Many leases extend their windows on a server whose settings are refused. Only one of
-// their calls reads the settings, which takes a while, and the calls do not wait
-// for it.
+// Many leases call Now before they extend their windows, on a server whose settings the store
+// refuses. Only one of these calls may start a check of the settings, which takes a while. All
+// calls must return without waiting for the check.
 func TestFailingChecksDoNotQueue(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, testserver.Redis(t, "--maxmemory-policy allkeys-lru"))

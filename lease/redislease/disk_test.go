@@ -60,7 +60,8 @@ func TestWritesAreOnDisk(t *testing.T) {
 	}
 }
 
-// saving keeps a child of the server busy for longer than a write waits.
+// saving are commands that start a save. It takes three seconds for each key, which is longer
+// than the second for which a write waits for WAITAOF.
 var saving = []string{
 	"CONFIG SET rdb-key-save-delay 3000000", "BGSAVE",
 }

@@ -6,9 +6,9 @@
 //	l, err := lease.Acquire(ctx, redislease.New(client), snowflake.TwitterLayout())
 //
 // A namespace is one hash, by default gormflake:{default}, with a field for each
-// worker. It never expires. Do not delete it or set a time to live on it. The user of
-// the client needs the commands EVAL, HGET, HSET, HDEL, HGETALL, TIME and INFO on that
-// key, and should have CONFIG GET, WAITAOF and, in a cluster, CLUSTER.
+// worker. The hash never expires. Do not delete the hash or set a time to live on it. The
+// user of the client needs the commands EVAL, HGET, HSET, HDEL, HGETALL, TIME and INFO on
+// this key, and should have CONFIG GET, WAITAOF and, in a cluster, CLUSTER.
 //
 // The store is a [lease.Clock] with the time of the server. It reads the server's
 // settings before it leases the first worker, when another server answers, and every
@@ -29,8 +29,8 @@
 //     no-appendfsync-on-rewrite yes, leases then wait while the server saves, instead of
 //     being forgotten.
 //   - A replica that accepts writes (replica-read-only no) does not send them to its primary.
-//     The store refuses every replica, also a primary that becomes a replica. It needs INFO
-//     for that.
+//     The store refuses every replica, also a primary that becomes a replica. It recognizes
+//     a replica by INFO.
 //   - A failover, by sentinels or in a cluster, promotes a replica that may not
 //     have received the last writes. A master that was cut off may also continue
 //     for a while. WAIT and min-replicas-to-write make lost writes

@@ -24,7 +24,7 @@ func (f optionFunc) apply(c *config) error { return f(c) }
 
 // WithNamespace separates the workers of several applications on one server. Stores
 // share their workers if, and only if, they share the server, the database number and
-// the namespace. It has 1 to 64 letters, digits, dots, hyphens and underscores, the
+// the namespace. A namespace has 1 to 64 letters, digits, dots, hyphens and underscores, the
 // first of which is a letter or digit; case counts. The default is "default".
 func WithNamespace(name string) Option {
 	return optionFunc(func(c *config) error {

@@ -28,9 +28,10 @@ end`
 // returns a list of field, value, field, value and so on, and at its end the server's run ID
 // and time, in microseconds since 1970.
 //
-// The name of a field is the number of a worker. The HDEL of the field "", which never exists,
-// makes it a script that writes. go-redis therefore sends it to the master with every
-// configuration of the client, and a replica refuses it.
+// The name of a field is the number of a worker. Because of the HDEL, readScript is a script
+// that writes, although it changes nothing, because the field "" never exists. go-redis
+// therefore sends the script to the master with every configuration of the client, and a
+// replica refuses the script.
 const readScript = refuseReplica + `
 redis.call('HDEL', KEYS[1], '')
 local info = redis.pcall('INFO', 'server')
@@ -68,10 +69,9 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 	return records, err
 }
 
-// Get returns the records of these keys, or all records if there are no keys, and the
-// server's time. It makes the store a [lease.Getter]. If the server's settings were not checked
-// lately, Get checks them before it returns, so that no worker is leased from a server that
-// evicts keys.
+// Get implements [lease.Getter]. It returns the records of these keys, or all records if there
+// are no keys, and the server's time. If the server's settings were not checked lately, Get
+// checks them before it returns, so that no worker is leased from a server that evicts keys.
 func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
 	a, err := s.read(ctx, keys...)
 	if err == nil && s.stale(a.server) {
@@ -82,10 +82,11 @@ func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time
 	return a.records, a.now, err
 }
 
-// CompareAndSwap replaces the record of the worker by to if it equals from, and reports
-// whether the server has acknowledged that. After an error, the write may have happened:
-// see [lease.Store]. It checks the server's settings first if no call has checked them yet. Swap
-// of [stores.Server] formats both records as text.
+// CompareAndSwap writes the record to in place of the record from of the worker. It returns
+// true if the server has acknowledged the write, and false if the worker has another record
+// than from. After an error, the write may have happened: see [lease.Store]. If no call has
+// checked the server's settings yet, CompareAndSwap checks them first. Swap of
+// [stores.Server] formats both records as text.
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
 	if s.lastCheck.Load() == nil {
 		if err := s.ensureChecked(ctx, ""); err != nil { // no server has shown its run ID yet
@@ -109,6 +110,7 @@ func (s *store) Now(ctx context.Context) (time.Time, error) {
 	if err == nil && s.stale(a.server) && s.checkMu.TryLock() {
 		go func() {
 			defer s.checkMu.Unlock()
+			// The check may take longer than this call, after which the caller ends ctx.
 			_ = s.ensureCheckedLocked(context.WithoutCancel(ctx), a.server)
 		}()
 	}
@@ -162,10 +164,10 @@ func decode(reply []string) (a answer, err error) {
 const maxSync = time.Second
 
 // write runs swapScript with args, which are the field, the old value and the new value, and
-// returns its reply. If the server supports the command WAITAOF, write then waits until the
-// server has the write on its disk, and returns an error if it has not. WAITAOF needs the
-// connection of the write, so write uses it only with a client of a single server, or of a
-// master watched by sentinels.
+// returns the reply of the script. If the server supports the command WAITAOF, write then
+// waits until the new value is on the server's disk. It returns an error if the value is not
+// on the disk after maxSync. WAITAOF only works on the connection that has sent the script, so
+// write uses it only with a client of a single server, or of a master watched by sentinels.
 func (s *store) write(ctx context.Context, args ...any) (int64, error) {
 	client, _ := s.client.(*redis.Client)
 	last, _ := s.lastSettings.Load("") // the key of a single server; see checkServers

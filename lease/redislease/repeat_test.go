@@ -7,7 +7,7 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// A proxy repeats writes whose answer it has lost. No ID is issued twice behind it.
+// No ID is issued twice behind a proxy that repeats a write whose answer it has lost.
 func TestRepeatedWrites(t *testing.T) {
 	t.Parallel()
 	storetest.Repeated(t, testserver.Redis(t, durable...), dial)

@@ -105,7 +105,8 @@ func (withoutGuard) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// dropGuard makes a script look for a role that no server has.
+// dropGuard changes a script so that it looks for a role that no server has. It does nothing
+// for other commands, of which some have a single word.
 func dropGuard(cmd redis.Cmder) {
 	if script, ok := cmd.Args()[min(1, len(cmd.Args())-1)].(string); ok && cmd.Name() == "eval" {
 		cmd.Args()[1] = strings.ReplaceAll(script, "'role:slave'", "'role:none'")

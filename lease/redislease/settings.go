@@ -78,9 +78,9 @@ func (s settings) evictionError() error {
 		"CONFIG SET maxmemory-policy %s, or use another server", s.policy, wantPolicy, wantPolicy)
 }
 
-// alwaysSyncs reports whether the server writes every change to its disk before it answers. It
-// does not check onRewrite. If that is yes, the server does not wait for its disk while it saves
-// or rewrites its file.
+// alwaysSyncs reports whether the server writes every change to its disk before it answers,
+// except while it saves or rewrites its file. During a save or rewrite, onRewrite decides,
+// which alwaysSyncs does not check.
 func (s settings) alwaysSyncs() bool { return s.appendonly == "yes" && s.appendfsync == "always" }
 
 // refused reports whether the server has answered that it does not support the command

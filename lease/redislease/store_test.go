@@ -133,8 +133,8 @@ func TestRefusedWritesAreNotApplied(t *testing.T) {
 	}
 }
 
-// A node of a cluster refuses keys of other slots, or of slots without a node, before
-// the script runs.
+// A node of a cluster has not got the slot of the store's key. CompareAndSwap must return the
+// node's error, which the node sends without running the script.
 func TestNodeRefusesOtherSlots(t *testing.T) {
 	t.Parallel()
 	node := testserver.Redis(t, append([]string{"--cluster-enabled yes"}, durable...)...)

@@ -38,7 +38,8 @@ func TestTorture(t *testing.T) {
 	})
 }
 
-// Eight processes share two workers, which therefore change hands all the time.
+// No ID is issued twice if eight processes share two workers, so that each worker changes its
+// holder all the time.
 func TestTortureFewWorkers(t *testing.T) {
 	t.Parallel()
 	leasetest.Torture(t, testserver.Redis(t, durable...).URL(), leasetest.TortureConfig{Workers: 2})

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// minPause is the average of the first pause between two attempts, and maxPause that of
-	// the longest. The average doubles with each pause. The length of a pause is random, so
+	// minPause is the average length of the first pause between two attempts. The average
+	// doubles with each further pause, up to maxPause. The length of a pause is random, so
 	// that processes that wait for the same row do not meet again.
 	minPause = time.Millisecond
 	maxPause = 50 * time.Millisecond
 
 	// maxMoves is how often a call tries another connection after an error of kind
-	// elsewhere. It is enough because a pool keeps few idle connections to a lost
+	// elsewhere. Eight times are enough, because a pool keeps few idle connections to a lost
 	// server, and a proxy before a cluster leads new connections to each node in turn.
 	maxMoves = 8
 
@@ -28,12 +28,14 @@ const (
 	grace = 100 * time.Millisecond
 )
 
-// attempt calls f with a connection. It repeats the call until ctx ends if the database
-// was too busy, or if the connection had died before anything was sent. After an error of
-// kind elsewhere, which another server may not return, it repeats the call up to maxMoves
-// times. attempt takes the connection from the pool before it sends a statement, because
-// otherwise database/sql would repeat a statement without being told to, and would not
-// report whether the time was spent waiting for a connection or for an answer.
+// attempt calls f with a connection, and returns the error of f. If the database was too
+// busy, or if the connection had died before anything was sent, attempt calls f again until
+// ctx ends. After an error of kind elsewhere, which another server may not return, it calls
+// f up to maxMoves more times. If ctx ends first, it returns the error of lateError.
+//
+// attempt takes the connection from the pool before it sends a statement. Otherwise
+// database/sql would repeat a statement without being told to, and would not report whether
+// the time was spent waiting for a connection or for an answer.
 func (s *store) attempt(ctx context.Context, f func(*sql.Conn) error) error {
 	began := time.Now()
 	for pause, moves := minPause, 0; ; pause = min(2*pause, maxPause) {
@@ -51,10 +53,10 @@ func (s *store) attempt(ctx context.Context, f func(*sql.Conn) error) error {
 	}
 }
 
-// attemptOnce calls f with a connection of the pool, after it has inspected whether the
-// store may write on it. A store with a pin uses the connection of the pin, which
-// [store.Connect] has inspected. began is when attempt was called, for the text of an error
-// about a long wait.
+// attemptOnce takes a connection from the pool, inspects whether the store may write on the
+// connection, and then calls f with the connection. If the store has a pin, attemptOnce
+// calls f with the connection of the pin, which [store.Connect] has inspected. began is when
+// attempt was called, for the text of an error about a long wait.
 func (s *store) attemptOnce(ctx context.Context, began time.Time, f func(*sql.Conn) error) error {
 	if s.pin != nil {
 		return s.pin.use(ctx, func(conn *sql.Conn) error { return s.discardIfElsewhere(ctx, conn, f(conn)) })
@@ -81,10 +83,11 @@ func (s *store) discardIfElsewhere(ctx context.Context, conn *sql.Conn, err erro
 	return err
 }
 
-// worthRetrying reports whether attempt is to try again after err, which is so after a
-// conflict. After an error of kind elsewhere, the next try needs another connection.
-// worthRetrying then adds 1 to moves, of which maxMoves are allowed. A store with a pin has
-// only one connection, so it does not move. Its caller must connect again.
+// worthRetrying reports whether attempt is to try again after err. It returns true after
+// every conflict. An error of kind elsewhere needs another connection, so worthRetrying
+// counts it in moves, and returns true for the first maxMoves of these errors. It returns
+// false for them if the store has a pin, because such a store has only one connection. The
+// caller of that store must connect again.
 func (s *store) worthRetrying(err error, moves *int) bool {
 	switch s.classify(err) {
 	case conflict:
@@ -96,11 +99,14 @@ func (s *store) worthRetrying(err error, moves *int) bool {
 	return false
 }
 
-// classify returns the meaning of a statement's error, but never denied, because the
-// meaning of a missing right depends on whether the store has found the table before. After
-// a conflict the statement is rolled back as a whole, because each statement is its own
-// transaction. A dead connection counts as a conflict only if the next attempt gets another
-// connection, which a store with a pin does not.
+// classify returns the meaning of err, the error of a statement. It never returns denied. If
+// the user lacks a right, it returns the dialect's deniedAtFirst until the store has found
+// the table, and elsewhere afterwards.
+//
+// A conflict means that the whole statement was rolled back. A connection that died before
+// the statement was sent counts as a conflict too, because the next attempt gets another
+// connection. It does not count as a conflict if the store has a pin, because the pin always
+// returns the dead connection.
 func (s *store) classify(err error) errorKind {
 	if errors.Is(err, driver.ErrBadConn) && s.pin == nil { // by the driver's contract, nothing was sent
 		return conflict
@@ -117,9 +123,9 @@ func (s *store) classify(err error) errorKind {
 	return elsewhere // an earlier session had the right, so another session may have it
 }
 
-// noConnectionError returns the error of a call that got no connection. err is the pool's
-// error. If ctx has ended while the program itself uses all connections of the pool, the
-// returned error says so instead. The call began at the time began.
+// noConnectionError returns err, the error of a call that got no usable connection. If ctx
+// has ended while callers use all connections that the pool may open, it returns another
+// error, which names this reason and the time since began, when the call began.
 func (s *store) noConnectionError(ctx context.Context, began time.Time, err error) error {
 	if ctx.Err() == nil || !s.allInUse() {
 		return err
@@ -129,11 +135,13 @@ func (s *store) noConnectionError(ctx context.Context, began time.Time, err erro
 		time.Since(began).Round(time.Millisecond), s.pool.Stats().MaxOpenConnections), context.Cause(ctx)}
 }
 
-// lateError returns the error of a call that began at this time, and whose ctx has ended.
-// err is the error of the last attempt, or nil. The text names the likely reason for the
-// wait, and the statement that was not answered, if one is known.
+// lateError returns the error of a call that began at the time began, and whose ctx has
+// ended. err is the error of the last attempt, or nil. If err is a waitError, lateError
+// returns err itself, which names the reason for the wait already. The text of any other
+// returned error has the likely reason, and the statement that was not answered, if err
+// names one.
 func (s *store) lateError(ctx context.Context, began time.Time, err error) error {
-	if wait := (*waitError)(nil); errors.As(err, &wait) { // it names the reason already
+	if wait := (*waitError)(nil); errors.As(err, &wait) {
 		return err
 	}
 	text := fmt.Sprintf("no answer after %v, perhaps because %s",
@@ -146,14 +154,15 @@ func (s *store) lateError(ctx context.Context, began time.Time, err error) error
 	return &waitError{text, context.Cause(ctx)}
 }
 
-// endWithContext returns the result of f, but returns at most grace after ctx has ended,
-// even if f does not return. For example, SQLite's drivers wait for the lock until the busy
-// timeout has passed. Within grace, f can return an error that says more than the error of
-// endWithContext. A hint about poolers is added to errors that a pooler such as PgBouncer
-// causes.
+// endWithContext calls f and returns its result. If f has not returned 100 ms (grace) after
+// the end of ctx, endWithContext returns an error without waiting for f. For example,
+// SQLite's drivers ignore ctx while they wait for the lock until the busy timeout. Within
+// grace, f can return an error that says more than the error of endWithContext.
+// endWithContext adds a hint to errors that a pooler such as PgBouncer causes.
 func endWithContext[T any](ctx context.Context, s *store, f func() (T, error)) (T, error) {
 	began := time.Now()
-	// graceCtx ends 100 ms (grace) after ctx.
+	// graceCtx ends 100 ms after ctx. It is not a child of ctx, because it would then end
+	// at the same time as ctx.
 	graceCtx, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer giveUp(nil)
 	defer context.AfterFunc(ctx, func() {

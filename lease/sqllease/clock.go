@@ -8,15 +8,14 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// A clockStore is a store in a database with a clock of its own. It is a type of its own,
-// because a lease uses the method Now of every store that has it, and a store in SQLite,
-// which has no clock, must not have it.
+// A clockStore is a store in a database with a clock of its own. A lease calls the method Now
+// of every store that has this method. SQLite has no clock, so the type store has no method
+// Now, and only clockStore has it.
 type clockStore struct{ *store }
 
 var _ lease.Clock = clockStore{}
 
-// withClock returns the store, with the method Now of a [lease.Clock] if its database has a
-// clock.
+// withClock returns s as a clockStore if the database has a clock, and otherwise s itself.
 func withClock(s *store) lease.Store {
 	if s.dialect().now == "" {
 		return s

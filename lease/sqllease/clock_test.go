@@ -14,8 +14,8 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// Now returns the right time in every time zone of the session, whose offset would
-// otherwise shift it by hours.
+// Now returns the right time whatever time zone the session has. A time that the server has
+// converted to the zone of the session would be wrong by hours.
 func TestNow(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -81,9 +81,10 @@ func inMySQLZone(offset string) func(*testing.T, *gorm.DB) *gorm.DB {
 	}
 }
 
-// The server's time is right in the hour that local time repeats when daylight saving
-// ends. In that hour UNIX_TIMESTAMP() is wrong, so that the test checks that the server
-// was really in it. The variable timestamp sets the current time of a session.
+// Now is right in the hour that local time repeats when daylight saving ends. The test sets
+// the current time of a session by the variable timestamp. In the repeated hour
+// UNIX_TIMESTAMP() is wrong, by which the test checks that the server's local time really was
+// in this hour.
 func TestNowAtTheEndOfDaylightSaving(t *testing.T) {
 	t.Setenv("TZ", "Europe/Berlin")
 	t.Run("mariadb", func(t *testing.T) { endsDaylightSaving(t, testserver.MariaDB(t)) })

@@ -32,11 +32,12 @@ func survivesFaults(t *testing.T, c storetest.ClusterConfig, faults, longOnly []
 	}
 }
 
-// ignoringCompare returns a store that breaks the rule of comparing, for a control.
+// ignoringCompare returns a store whose CompareAndSwap does not compare, as a control that the
+// tests find IDs that are issued twice.
 func ignoringCompare(store lease.Store) lease.Store { return ignoreCompare{store} }
 
-// ignoreCompare is a store that replaces the record without comparing it. It waits first,
-// so that several members that see the same free worker take it.
+// ignoreCompare is a store that replaces the record, whatever the record is. It waits before
+// each write, so that several members that see the same free worker all take this worker.
 type ignoreCompare struct{ lease.Store }
 
 func (s ignoreCompare) CompareAndSwap(ctx context.Context, worker int, _, next lease.Record) (bool, error) {
@@ -49,9 +50,9 @@ func (s ignoreCompare) CompareAndSwap(ctx context.Context, worker int, _, next l
 }
 
 // No ID is issued twice while nodes of a Galera cluster die or are cut off. The cluster
-// has three nodes behind a proxy that does not check their health. The sessions of every
-// other member already have wsrep_sync_wait=1, with which reads wait for the cluster,
-// because the store must work in sessions with this setting and without it.
+// has three nodes behind a proxy that does not check their health. The sessions of half of the
+// members already have wsrep_sync_wait=1, with which reads wait for the cluster, because the
+// store must work in sessions with this setting and without it.
 func TestClusterGalera(t *testing.T) {
 	t.Parallel()
 	galera := testcluster.Galera(t)
@@ -70,7 +71,7 @@ func TestClusterGalera(t *testing.T) {
 
 // No ID is issued twice while the primary of a PostgreSQL cluster dies or is cut off. The
 // cluster has a primary, a synchronous and an asynchronous standby. Clients know all three
-// hosts, and use the host that accepts writes. Every other member has serializable
+// hosts, and use the host that accepts writes. Half of the members have serializable
 // transactions.
 func TestClusterPostgres(t *testing.T) {
 	t.Parallel()
@@ -82,7 +83,8 @@ func TestClusterPostgres(t *testing.T) {
 		[]testcluster.Fault{testcluster.Frozen, testcluster.Demoted, testcluster.StandbyCutOff})
 }
 
-// everyOther returns a function that returns the parameter in every other call.
+// everyOther returns a function that returns the parameter at its first, third and fifth call
+// and so on, and "" at the calls between them.
 func everyOther(parameter string) func() string {
 	var calls atomic.Int64
 	return func() string {

@@ -92,7 +92,9 @@ func TestConformSettings(t *testing.T) {
 	}
 }
 
-// sqliteWith changes settings of the DSN. The changes are pairs of old and new value.
+// sqliteWith returns a function that returns a dialector for the same file with changed
+// settings in the DSN. The changes are pairs of an old and a new setting, for example
+// "busy_timeout(5000)" and "busy_timeout(0)".
 func sqliteWith(changes ...string) func(*testing.T, *gorm.DB) gorm.Dialector {
 	return func(t *testing.T, db *gorm.DB) gorm.Dialector {
 		t.Helper()
@@ -110,13 +112,14 @@ func sqliteWith(changes ...string) func(*testing.T, *gorm.DB) gorm.Dialector {
 	}
 }
 
-// sqliteBare opens the file without any setting in the DSN.
+// sqliteBare returns a dialector for the same file without any setting in the DSN.
 func sqliteBare(_ *testing.T, db *gorm.DB) gorm.Dialector {
 	file, _, _ := strings.Cut(db.Dialector.(*sqlite.Dialector).DSN, "?")
 	return sqlite.Open(file)
 }
 
-// mysqlWith returns a function that changes the driver's configuration.
+// mysqlWith returns a function that returns a dialector for the same database, with a
+// configuration of the driver that change has modified.
 func mysqlWith(change func(*mysql.Config)) func(*testing.T, *gorm.DB) gorm.Dialector {
 	return func(_ *testing.T, db *gorm.DB) gorm.Dialector {
 		config := mysql.Config{DSNConfig: db.Dialector.(*mysql.Dialector).DSNConfig.Clone()}
@@ -125,8 +128,8 @@ func mysqlWith(change func(*mysql.Config)) func(*testing.T, *gorm.DB) gorm.Diale
 	}
 }
 
-// mysqlIsolation returns a function that sets the isolation level, and applies change. The
-// variable has another name in MariaDB.
+// mysqlIsolation is like mysqlWith, and also sets the isolation level. The variable for the
+// level has another name in MariaDB.
 func mysqlIsolation(level string, change func(*mysql.Config)) func(*testing.T, *gorm.DB) gorm.Dialector {
 	return func(t *testing.T, db *gorm.DB) gorm.Dialector {
 		t.Helper()
@@ -145,7 +148,8 @@ func mysqlIsolation(level string, change func(*mysql.Config)) func(*testing.T, *
 	}
 }
 
-// postgresWith returns a function that adds the parameter to the DSN.
+// postgresWith returns a function that returns a dialector for the same database, with a
+// further parameter in the DSN.
 func postgresWith(parameter string) func(*testing.T, *gorm.DB) gorm.Dialector {
 	return func(t *testing.T, db *gorm.DB) gorm.Dialector {
 		t.Helper()
@@ -153,8 +157,8 @@ func postgresWith(parameter string) func(*testing.T, *gorm.DB) gorm.Dialector {
 	}
 }
 
-// postgresSimple returns a function that adds the parameter to the DSN, and uses the simple
-// protocol, in which the driver writes the arguments into the text of a statement.
+// postgresSimple is like postgresWith, and also chooses the simple protocol, in which the
+// driver writes the arguments into the text of a statement.
 func postgresSimple(parameter string) func(*testing.T, *gorm.DB) gorm.Dialector {
 	return func(t *testing.T, db *gorm.DB) gorm.Dialector {
 		t.Helper()
@@ -162,8 +166,8 @@ func postgresSimple(parameter string) func(*testing.T, *gorm.DB) gorm.Dialector 
 	}
 }
 
-// A database in memory lives in its only connection, so all stores of this test share one
-// GORM handle.
+// The store keeps its contract on a database in memory. Such a database lives in its only
+// connection, so all stores of this test share one GORM handle.
 func TestConformMemory(t *testing.T) {
 	t.Parallel()
 	d, err := dsn.Open("sqlite://:memory:")

@@ -10,9 +10,9 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// Connect waits for a connection of the pool, and returns a store that uses only this
-// connection, and a function that returns the connection to the pool. It makes the store a
-// [lease.Connector].
+// Connect implements [lease.Connector]. It waits for a connection of the pool. It returns a
+// store that uses only this connection, and a function that returns the connection to the
+// pool.
 func (s *store) Connect(ctx context.Context) (lease.Store, func(), error) {
 	conn, err := s.usableConn(ctx)
 	if err != nil {
@@ -20,8 +20,8 @@ func (s *store) Connect(ctx context.Context) (lease.Store, func(), error) {
 	}
 	p := &pin{conn: conn, busy: make(chan struct{}, 1)}
 	connected := &store{shared: s.shared, pin: p}
-	// At first use, onTable creates the table and checks it, so that Connect returns an
-	// error about it. The function returns the table unchanged.
+	// The function does nothing. onTable is called because, at first use, it creates and
+	// checks the table, so that Connect returns an error about the table.
 	if _, err := onTable(ctx, connected, func(t tableName) (tableName, error) { return t, nil }); err != nil {
 		p.release()
 		return nil, nil, err
@@ -34,9 +34,10 @@ func (s *store) Connect(ctx context.Context) (lease.Store, func(), error) {
 // a program has left in a state in which the store must not write, for example with an
 // open transaction.
 //
-// All connections that the pool had open may be dead, so usableConn tries one connection
-// more than that. After that it tries up to maxMoves more, as long as the error is of kind
-// elsewhere, which means that a new connection may lead to a server that accepts the write.
+// All connections that the pool has open may be dead. If five are open, usableConn therefore
+// tries up to six connections, whatever the error is. After that it tries up to maxMoves
+// more connections, as long as the error is of kind elsewhere, because a new connection may
+// then lead to a server that accepts the write.
 func (s *store) usableConn(ctx context.Context) (*sql.Conn, error) {
 	began := time.Now()
 	// left counts down from the number of open connections, each of which may be dead. At
@@ -48,11 +49,13 @@ func (s *store) usableConn(ctx context.Context) (*sql.Conn, error) {
 			if err == nil {
 				return conn, nil
 			}
-			discard(conn) // after an error of any other kind too; a second discard has no effect
+			// discardIfElsewhere discards the connection only after an error of kind
+			// elsewhere. A second discard has no effect.
+			discard(conn)
 		} else if !errors.Is(err, errSlow) {
-			// The pool could not open a new connection. It opens one only if it has no
-			// idle connection, so no dead connection is left to try. errSlow does not show
-			// that, because the time may have passed while a driver such as pgx tested an
+			// The pool could not open a new connection. The pool opens a connection only if
+			// none is idle, so no dead connection is left to try. After errSlow some may be
+			// left, because the time may have passed while a driver such as pgx tested an
 			// idle connection that is dead.
 			left = min(left, 0)
 		}
@@ -65,9 +68,12 @@ func (s *store) usableConn(ctx context.Context) (*sql.Conn, error) {
 
 // statementLimit returns the time limit for each statement that inspects a connection.
 // others is how many further connections the call may have to try, because all of them may
-// be dead. A dead connection costs one statement, after which it is discarded. Each
-// connection therefore gets an equal share of half the time until ctx ends, but not less
-// than minStatementTimeout or more than statementTimeout. A negative others counts as 0.
+// be dead. A negative others counts as 0.
+//
+// A dead connection costs one statement, after which it is discarded. All these connections
+// together may take half of the time until ctx ends, so that the other half is left for a
+// connection that answers. Each connection gets an equal share of the half, but at least
+// minStatementTimeout and at most statementTimeout.
 func statementLimit(ctx context.Context, others int) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {

@@ -21,7 +21,8 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// connect returns the store over one connection, until the test ends.
+// connect returns a store that uses only one connection of the pool. The end of the test
+// releases the connection.
 func connect(t *testing.T, store lease.Store) lease.Store {
 	t.Helper()
 	connected, release := connectFor(t, store)
@@ -29,7 +30,8 @@ func connect(t *testing.T, store lease.Store) lease.Store {
 	return connected
 }
 
-// connectFor returns the store over one connection, until release.
+// connectFor returns a store that uses only one connection of the pool, and the function that
+// releases the connection.
 func connectFor(t *testing.T, store lease.Store) (connected lease.Store, release func()) {
 	t.Helper()
 	connected, release, err := store.(lease.Connector).Connect(within(t, patience))
@@ -227,7 +229,8 @@ func trusting(t *testing.T, server *testserver.Server) (*testserver.Server, *gor
 	return server, open(t, mysql.New(mysql.Config{DSNConfig: config}))
 }
 
-// fillPool leaves n idle connections in the pool.
+// fillPool leaves n idle connections in the pool. It closes them together at its end, because
+// the pool would otherwise return the same connection n times.
 func fillPool(t *testing.T, pool *sql.DB, n int) {
 	t.Helper()
 	pool.SetMaxIdleConns(n)
@@ -240,8 +243,8 @@ func fillPool(t *testing.T, pool *sql.DB, n int) {
 	}
 }
 
-// If a server accepts connections and never answers, Connect gives up after its
-// timeouts.
+// If a server accepts connections and never answers, Connect gives up after its own timeouts,
+// long before its context ends after a minute.
 func TestConnectToSilence(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)
@@ -259,9 +262,9 @@ func TestConnectToSilence(t *testing.T) {
 	}
 }
 
-// A driver may not return when the context of a call ends. The store then returns without
-// it, and lets no other call use the connection. release does not wait for the driver, and
-// the pool gets the connection back once the driver has returned.
+// A driver may not return when the context of a call ends. The store's call then returns
+// without waiting for the driver, and no other call may use the connection. release does not
+// wait for the driver either. The pool gets the connection back once the driver has returned.
 func TestAbandonedCall(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -298,8 +301,8 @@ func TestAbandonedCall(t *testing.T) {
 	})
 }
 
-// If the connection of a connected store dies during a write, the write fails at once. The
-// store must not repeat it over another connection, because it may have happened.
+// If the connection of a connected store dies during a write, CompareAndSwap fails at once.
+// A connected store has no other connection over which it could repeat the write.
 func TestConnectionDies(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -31,7 +31,7 @@ type dialect struct {
 	now string
 
 	// standby is an expression that is true if the answering server may lag behind
-	// another server. It is empty if no server of this database does.
+	// another server. It is empty if no server of this database can lag.
 	standby string
 
 	// primary describes, for errors, how to reach a server that does not lag.
@@ -106,8 +106,8 @@ func (d *dialect) parseTable(name string) tableName {
 	return d.qualified(name[:max(0, dot)], name[dot+1:])
 }
 
-// qualified returns the table with that name in the schema, or without a schema if that
-// is empty.
+// qualified returns the table with that name in the schema. If schema is empty, the table
+// has no schema.
 func (d *dialect) qualified(schema, name string) tableName {
 	quote := func(s string) string { return d.quote + strings.ReplaceAll(s, d.quote, d.quote+d.quote) + d.quote }
 	if schema == "" {

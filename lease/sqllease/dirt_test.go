@@ -130,9 +130,10 @@ func TestDirtUnderOtherDrivers(t *testing.T) {
 }
 
 // testDirt leaves the only connection of a pool in the state d three times. After the first
-// time it writes over one connection as a lease extends, after the second time directly,
-// and after the third time it reads and then writes. It checks the results, the records and
-// the store's only warning. The function open opens the pool.
+// time it writes as a lease that extends its window, after the second time by
+// CompareAndSwap alone, and after the third time by Load and CompareAndSwap. It checks the
+// results and the records. The store must log d.logged exactly once, or nothing if d.logged is
+// empty. The function open opens the pool.
 func testDirt(t *testing.T, db *gorm.DB, open func(*testing.T, *gorm.DB) *gorm.DB, d dirt) {
 	run(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY)")
 	storeDB := open(t, db)
@@ -247,8 +248,8 @@ func extendAsLease(t *testing.T, store lease.Store, from, to lease.Record) (err 
 	return err
 }
 
-// swapError returns an error for a write that was refused. No other writer exists, so a
-// refusal is a fault.
+// swapError returns err or, if ok is false, an error. No other process writes in these tests,
+// so a CompareAndSwap that returns false is a fault.
 func swapError(ok bool, err error) error {
 	if err == nil && !ok {
 		err = context.Canceled // any error serves
@@ -270,9 +271,10 @@ func wantUntouched(t *testing.T, db *gorm.DB, want map[int]lease.Record) {
 	}
 }
 
-// Behind PgBouncer in transaction mode, settings of a program stay on the server's
-// connection, which the next client uses. In statement mode a program cannot leave a
-// transaction open.
+// Behind PgBouncer, the settings of a program stay on the server's connection, which the next
+// client uses. The store must write in spite of these settings, or fail without changing a
+// record if the state is one that it reports. In statement mode the states with an open
+// transaction are not possible.
 func TestDirtBehindPgBouncer(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)
@@ -294,7 +296,7 @@ func TestDirtBehindPgBouncer(t *testing.T) {
 }
 
 // testDirtBehind leaves a connection behind PgBouncer in the state d, and writes as a lease
-// extends.
+// that extends its window. The write may fail only if the store logs this state.
 func testDirtBehind(t *testing.T, db *gorm.DB, url string, d dirt) {
 	run(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY)")
 	storeDB := open(t, postgres.Open(url+"&default_query_exec_mode=exec"))

@@ -31,9 +31,9 @@
 // connections, the store waits. Package database/sql hands a returned connection to a
 // waiter chosen at random. A lease that extends its window therefore waits in up to 128
 // places of that queue. All leases on a pool share 2,048 such places beyond the first
-// place of each, and [database/sql.DBStats] counts each place. In every queue that was tried, a window of four times the longest transaction
-// was long enough. If the window cannot be that long, [WithPool] gives the store a pool
-// of its own.
+// place of each, and [database/sql.DBStats] counts each place. In every queue that was
+// tried, a window of four times the longest transaction was long enough. If the window
+// cannot be that long, [WithPool] gives the store a pool of its own.
 //
 // On SQLite the store also waits for every other transaction that has written
 // something, in this process or another. The window must be longer than the longest of
@@ -47,11 +47,14 @@
 //
 // On a node of a Galera cluster, reads of the store wait until the node has applied all
 // writes that other nodes have acknowledged, because a lagging node would look like a
-// store that has forgotten. If a server refuses a statement because it has left its
-// cluster, is read-only or is a standby, it has not applied the statement. The store then closes
-// the connection, so that the next connection may lead to another server. With
-// PostgreSQL, give all hosts in the DSN, with target_session_attrs=read-write and
-// connect_timeout, because a frozen host accepts connections and never answers.
+// store that has forgotten.
+//
+// A server that has left its cluster, is read-only or is a standby refuses a statement
+// without applying it. The store then closes the connection, so that the next connection
+// may lead to another server. With PostgreSQL, give all hosts in the DSN, with
+// target_session_attrs=read-write and connect_timeout. Without connect_timeout, a frozen
+// host, which accepts connections and never answers, would keep the driver from trying the
+// next host.
 //
 // # What counts as written
 //
@@ -69,8 +72,9 @@
 //
 // On PostgreSQL, MySQL and MariaDB the store is a
 // [github.com/gormflake/gormflake/lease.Clock]. Its time is UTC, independent of the
-// time zones of the server and the session. On SQLite it is not, because SQLite only
-// has the clock of the calling process, with which a process cannot check itself.
+// time zones of the server and the session. On SQLite the store is not a Clock, because
+// SQLite only has the clock of the calling process, with which a process cannot check
+// itself.
 //
 // # The table
 //
@@ -80,7 +84,7 @@
 // table with a unique key over (namespace, worker_id) alone, with columns that hold and
 // compare every value exactly, and without a rule, trigger or policy that changes a
 // write. Further columns with defaults and further indexes are accepted. Each read also
-// fails if it finds records that such a key would have prevented.
+// fails if it finds two records of one worker, which such a key would have prevented.
 //
 // All processes that write to the same tables must use one table of workers. If their
 // settings of PostgreSQL's search_path differ, name the table with its schema, by

@@ -17,8 +17,8 @@ import (
 )
 
 // The store writes under synchronous=EXTRA, whatever level the connection has, and then
-// restores the level. A trigger records the level during the write. EXTRA is 3, FULL 2,
-// NORMAL 1, OFF 0.
+// restores the level. With AllowVolatile it writes under the level of the connection. A
+// trigger records the level during the write. EXTRA is 3, FULL 2, NORMAL 1, OFF 0.
 func TestSQLiteWritesDurably(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -61,7 +61,8 @@ func withSynchronous(t *testing.T, db *gorm.DB, level int) *gorm.DB {
 	return storeDB
 }
 
-// wantLevels expects the trigger to have recorded these levels, by the written bound.
+// wantLevels expects that the trigger has recorded one write for each bound in want, under the
+// level in want.
 func wantLevels(t *testing.T, db *gorm.DB, want map[int64]int) {
 	t.Helper()
 	var writes []struct {

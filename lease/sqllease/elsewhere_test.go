@@ -36,7 +36,8 @@ func eachRefusal(t *testing.T, test func(t *testing.T, db *gorm.DB, refusal erro
 	}
 }
 
-// loseFirst makes the first n connections answer with err.
+// loseFirst returns a function for proxy.loseServers. With it, each statement on one of the
+// first n connections fails with err.
 func loseFirst(n int, err error) func(int) error {
 	return func(connection int) error {
 		if connection > n {
@@ -85,7 +86,8 @@ func TestLostServerOfOneConnection(t *testing.T) {
 	})
 }
 
-// If every server refuses, the store soon returns their error.
+// If every server refuses the statements, the store returns the servers' error after a few
+// attempts, and not only when its context ends.
 func TestEveryServerRefuses(t *testing.T) {
 	t.Parallel()
 	eachRefusal(t, func(t *testing.T, db *gorm.DB, refusal error) {
@@ -100,8 +102,8 @@ func TestEveryServerRefuses(t *testing.T) {
 	})
 }
 
-// If no server lets the store in, the store returns their error after a few attempts. It
-// must not dial again and again, which would burden a cluster that is in trouble.
+// If every server refuses new connections, the store returns the servers' error after a few
+// attempts. It must not dial again and again, which would burden a cluster that is in trouble.
 func TestEveryServerRefusesConnections(t *testing.T) {
 	t.Parallel()
 	eachRefusal(t, func(t *testing.T, db *gorm.DB, refusal error) {
@@ -120,8 +122,8 @@ func TestEveryServerRefusesConnections(t *testing.T) {
 	})
 }
 
-// A node that loses its cluster during a COMMIT may still apply it. The store must not
-// repeat the write or return true, and returns the error.
+// A node that loses its cluster during a COMMIT may still apply the write. The store must
+// return the node's error. It must neither return true nor repeat the write.
 func TestCutOffCommitIsUnknown(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}

@@ -11,7 +11,8 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// A store with ExistingTable that only reads creates no table.
+// A store with ExistingTable does not create the table. Its calls return ErrNoTable until
+// another store has created the table.
 func TestExistingTable(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -69,7 +69,8 @@ func TestFailoverStalledLog(t *testing.T) {
 	})
 }
 
-// wantNothingLost checks a failover in which the store forgets no acknowledged write.
+// wantNothingLost expects that no ID was issued twice, and that no member has found a record
+// that had lost an acknowledged write (a regression).
 func wantNothingLost(t *testing.T, sum storetest.Tally) {
 	t.Helper()
 	if sum.Duplicates > 0 {
@@ -80,8 +81,8 @@ func wantNothingLost(t *testing.T, sum storetest.Tally) {
 	}
 }
 
-// A failover is a fault of one server. Each member reaches the server through its own
-// proxy.
+// A failover is a fleet whose server fails. Each member reaches the server through a proxy of
+// its own, so that the test can lead each member to another server.
 type failover struct {
 	*storetest.Fleet
 	t       *testing.T
@@ -102,7 +103,8 @@ func beginFailover(t *testing.T, random *rand.Rand, server *testserver.Server, c
 	return f
 }
 
-// start adds n members, which begin within spread windows.
+// start starts n members, each with a proxy that leads to the address. They begin at random
+// moments within the next spread windows. start also returns their proxies.
 func (f *failover) start(n int, address string, spread float64) ([]*storetest.Member, []*testserver.Proxy) {
 	proxies, urls := make([]*testserver.Proxy, n), make([]string, n)
 	for i := range proxies {
@@ -117,7 +119,7 @@ func (f *failover) windows(from, to float64) time.Duration {
 	return time.Duration((from + f.random.Float64()*(to-from)) * float64(f.Window))
 }
 
-// sleepRandomly sleeps for a random time between from and to windows, and returns it.
+// sleepRandomly sleeps for a random time between from and to windows, and returns this time.
 func (f *failover) sleepRandomly(from, to float64) time.Duration {
 	d := f.windows(from, to)
 	pause(f.t.Context(), d)
@@ -198,7 +200,8 @@ func (f *failover) disconnect() {
 	}
 }
 
-// report ends the members, logs the counts and returns them.
+// report ends the members, logs their counts and returns the sum. It fails the test if a holder
+// has issued no ID.
 func (f *failover) report() storetest.Tally {
 	f.t.Helper()
 	sum := f.Finish()
@@ -330,8 +333,8 @@ func awaitStreaming(t *testing.T, primary *testserver.Server) {
 	}
 }
 
-// takeOver promotes the standby and lets newcomers take workers before their holders
-// reach it.
+// takeOver promotes the standby. Newcomers take workers on the promoted server before the
+// holders of these workers are led to this server.
 func (f *failover) takeOver(standby *testserver.Server) {
 	f.t.Helper()
 	f.disconnect()
@@ -346,10 +349,10 @@ func (f *failover) takeOver(standby *testserver.Server) {
 	}
 }
 
-// awaitAlarm waits until the holder has logged that the store has forgotten. The holder
-// notices it at its next write. Either another process has leased the worker, at a bound
-// below the bound that the store had acknowledged to the holder, or the holder's own record
-// has such a lower bound again.
+// awaitAlarm waits until the holder has logged that the store has forgotten. At its next write,
+// the holder finds a bound below the bound that the store had acknowledged to it. The record
+// with this bound is an older record of the holder, or the record of another process that has
+// leased the worker.
 func (f *failover) awaitAlarm(m *storetest.Member) {
 	f.t.Helper()
 	worker := m.First().Worker
@@ -364,8 +367,9 @@ func (f *failover) awaitAlarm(m *storetest.Member) {
 		worker, s.Losses, s.Regressions, m.Errors(), 2*f.Window)
 }
 
-// This test checks the tests above. If the store counts a write that it only reads, the
-// failovers with a synchronous standby and with a stalled log must cause duplicates.
+// This test shows that TestFailoverSynchronousStandby and TestFailoverStalledLog can fail. If
+// a broken store counts a write as acknowledged because it has read the write, their failovers
+// must cause duplicates.
 func TestFailoverFindsTrustedReads(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("GORMFLAKE_TEST_FAILOVERS") == "" {

@@ -33,8 +33,8 @@ func (d *dialect) flaws(found shape, t tableName, namespace string) []Flaw {
 
 // columnFlaws returns the reason why the column cannot be used, or nil. A column that is not
 // exact cannot hold every value of the store, or does not compare its values byte by byte. A
-// column of the key must not be NULL, because a unique key accepts several rows with NULL. In
-// bound and owner, NULL is an error of the read that finds it.
+// column of the key must not be NULL, because a unique key accepts several rows with NULL.
+// The columns bound and owner may be NULL, because a read that finds NULL in them fails.
 func (d *dialect) columnFlaws(c column, t tableName, name string) []Flaw {
 	want := d.typeOf(name)
 	switch key := name == "namespace" || name == "worker_id"; {
@@ -48,8 +48,8 @@ func (d *dialect) columnFlaws(c column, t tableName, name string) []Flaw {
 	return nil
 }
 
-// keyFlaws returns nil if one of the unique keys is usable, and otherwise the defects of
-// all of them.
+// keyFlaws returns nil if one of the unique keys is usable. Otherwise it returns one flaw,
+// which names the defect of each key, or says that the table has no such key.
 func (d *dialect) keyFlaws(keys []uniqueKey, t tableName) []Flaw {
 	var defects []string
 	for _, k := range keys {
@@ -78,8 +78,9 @@ func (d *dialect) alterColumn(t tableName, column string) string {
 
 // rebuild returns instructions and SQL that replace any table by a new table. The SQL
 // renames the old table, for example to snowflake_workers_old, creates the new table and
-// copies the rows. It merges all rows of a worker into the highest bound, which is safe
-// while no process holds the worker.
+// copies the rows. If a worker has several rows, the SQL copies one row with the highest of
+// their bounds, and with the owner that sorts last. Any owner is right, because the
+// instructions stop all processes first, so that no process holds a worker.
 func (d *dialect) rebuild(t tableName) string {
 	name := t.name[:min(len(t.name), maxIdentifier-len("_old"))] + "_old" // cut to the longest name allowed
 	old, newName := d.qualified(t.schema, name), d.qualified("", name).quoted

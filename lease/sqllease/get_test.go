@@ -105,8 +105,8 @@ func TestEnter(t *testing.T) {
 	enter(t, queue)
 }
 
-// enter waits for a turn, and returns the function that ends it. If it gets none, it fails
-// the test.
+// enter waits for a turn, and returns the function that ends the turn. It fails the test if it
+// gets no turn.
 func enter(t *testing.T, queue lease.Queue) (leave func()) {
 	t.Helper()
 	leave, err := queue.Enter(within(t, patience))
@@ -117,9 +117,10 @@ func enter(t *testing.T, queue lease.Queue) (leave func()) {
 	return leave
 }
 
-// Get of 33 keys does not slow down when the table grows to 10,000 rows. The server may
-// still use a plan that it made while the table was empty, so one connection first runs
-// the statement ten times: from the sixth time on, PostgreSQL keeps a plan.
+// Get of 33 keys takes at most a quarter of the time of Load when the table has grown to
+// 10,000 rows, because Get must not read all rows. A server may use a plan that it made while
+// the table was empty. So one connection first runs the statement ten times on the empty
+// table, because PostgreSQL keeps a plan from the sixth time on.
 func TestGetOfMany(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -35,8 +35,9 @@ func reopen(t *testing.T, db *gorm.DB) *gorm.DB {
 	return nil
 }
 
-// newStore returns the store of sqllease.New. On TiDB it accepts the server, and leases need
-// not settle, because settling would hide faults that occur before its end.
+// newStore returns the store of sqllease.New. On TiDB it adds AllowVolatile, so that the store
+// accepts the server. The store is then not a lease.Settler, so that leases need not settle.
+// Settling would hide faults that occur before it ends.
 func newStore(db *gorm.DB, opts ...sqllease.Option) lease.Store {
 	store := sqllease.New(db, opts...)
 	if !isTiDB(db) {
@@ -97,8 +98,8 @@ func load(t *testing.T, s lease.Store) map[int]lease.Record {
 	return records
 }
 
-// swap calls CompareAndSwap, which must return want without an error: true if it is to write
-// the record, false if the record is not from.
+// swap calls CompareAndSwap, which must return want without an error. want is true if the
+// record is from, so that the store writes the record to, and otherwise false.
 func swap(t *testing.T, s lease.Store, worker int, from, to lease.Record, want bool) {
 	t.Helper()
 	got, err := s.CompareAndSwap(within(t, patience), worker, from, to)

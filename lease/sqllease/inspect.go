@@ -67,8 +67,9 @@ func (s *store) checkEngine(ctx context.Context, on timedConn) error {
 	return fmt.Errorf("the server is %s (%s), %s: want PostgreSQL, MySQL, MariaDB or another store, such as etcdlease"+orAccept, engine, version, untried)
 }
 
-// Unsettled returns an error on TiDB, whose commit in a cluster of TiKV is not tested, so
-// that a lease needs WithSettle there. It makes the store a [lease.Settler].
+// Unsettled implements [lease.Settler]. It returns an error on TiDB, because a commit in a
+// cluster of TiKV is not tested, so that a lease on TiDB needs WithSettle. On other
+// databases it returns nil.
 func (s *store) Unsettled() error {
 	if untried := s.dialect().untried; untried != "" {
 		return fmt.Errorf("sqllease: a server %s: want lease.WithSettle of a window or more", untried)
@@ -84,11 +85,11 @@ func (s *store) warnOnce(ctx context.Context, cause error) {
 	}
 }
 
-// logFindings logs the settings of the server that can forget writes, unless the server
-// had the same settings at the last inspection. If refuse is true, it returns the findings
-// of level Error as an error instead of logging them. It then does not remember the
-// findings, so that the next call refuses them again. With AllowVolatile it ignores all
-// findings.
+// logFindings logs each setting of the server that can forget writes, unless the last
+// inspection has logged the same finding. If refuse is true, it returns the findings of
+// level Error as an error instead of logging them. After such an error it does not remember
+// any finding, so that the next call returns the error again. With AllowVolatile it neither
+// logs nor returns findings.
 func (s *store) logFindings(ctx context.Context, found session, refuse bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

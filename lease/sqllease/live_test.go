@@ -17,8 +17,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// If a setting changes while a lease is held, the next extension logs it once for each
-// change, and the lease continues.
+// If a setting becomes unsafe while a lease is held, the next extension logs the setting, once
+// for each change, and the lease continues.
 func TestSettingsChangeLive(t *testing.T) {
 	t.Parallel()
 	const flush = "innodb_flush_log_at_trx_commit is "
@@ -63,8 +63,8 @@ func generatorOf(t *testing.T, store lease.Store, window time.Duration) *snowfla
 	return gen
 }
 
-// At first use the store logs settings under which it only forgets when the machine
-// dies.
+// At first use the store logs a warning for a setting under which the server forgets writes
+// only if its machine dies.
 func TestBinaryLog(t *testing.T) {
 	t.Parallel()
 	const forgets = " and log_bin is on, which forgets the last writes when the machine dies, whatever innodb_flush_log_at_trx_commit is: SET GLOBAL sync_binlog = 1, and set it in the option file"
@@ -128,7 +128,8 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// wantCheck expects a TableError with this flaw, or no error if it is empty.
+// wantCheck expects that Check returns a TableError with this flaw, or no error if flaw is
+// empty.
 func wantCheck(t *testing.T, store lease.Store, flaw string) {
 	t.Helper()
 	err := store.(lease.Checker).Check(within(t, patience))
@@ -138,9 +139,9 @@ func wantCheck(t *testing.T, store lease.Store, flaw string) {
 	}
 }
 
-// If a trigger that somebody adds undoes extensions, the leases end with their windows. As
-// long as the trigger exists, no lease acquires a worker, neither in place of a lost worker
-// nor as a newcomer. Once it is dropped, all leases continue.
+// Somebody adds a trigger that undoes each extension. Every lease then ends with its window.
+// As long as the trigger exists, no lease acquires a worker, neither in place of a lost worker
+// nor as a newcomer. Once the trigger is dropped, all leases continue.
 func TestUndoingTriggerAddedLive(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

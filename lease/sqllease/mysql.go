@@ -194,7 +194,7 @@ FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND
 
 // mysqlParts reads the kind, schema and engine of the table, its unique indexes over
 // both key columns, and the triggers that run before a row is written. The rows are as
-// readParts expects them: the first column is 'table', 'key', 'forgets' or 'flaw'.
+// readParts expects them, so the first column is 'table', 'key', 'forgets' or 'flaw'.
 //
 // HAVING selects the unique indexes with exactly two columns, namespace and worker_id. The
 // engines that are listed for the flaw "keeps no key" enforce a unique key, whether or not

@@ -14,8 +14,8 @@ import (
 
 // New returns a store in the database that db was opened on, for any number of leases
 // at once. New does not connect. The first call of the store connects, creates the
-// table if it does not exist, and checks the database's settings. If that fails, the
-// next call repeats it.
+// table if it does not exist, and checks the table and the database's settings. If one of
+// these steps fails, the next call repeats all of them.
 //
 // If db or opts are invalid, every call returns the error. db must not be nil or a
 // transaction. Its dialect must be sqlite, mysql or postgres. The store need not be
@@ -27,10 +27,10 @@ func New(db *gorm.DB, opts ...Option) lease.Store {
 	return newStore(db.Dialector.Name(), opts, func() (*sql.DB, error) { return poolOf(db) })
 }
 
-// NewDB is [New] for programs without GORM. The dialect is sqlite, mysql (also for
-// MariaDB) or postgres. db is a pool of any driver whose errors contain the server's
-// codes, such as pgx's stdlib, lib/pq, go-sql-driver/mysql, mattn/go-sqlite3 and
-// modernc.org/sqlite.
+// NewDB returns the same store as [New], for programs without GORM. The dialect is sqlite,
+// mysql (also for MariaDB) or postgres. db is a pool of any driver whose errors contain the
+// server's codes, such as pgx's stdlib, lib/pq, go-sql-driver/mysql, mattn/go-sqlite3 and
+// modernc.org/sqlite. db may be nil if [WithPool] sets a pool.
 func NewDB(db *sql.DB, dialect string, opts ...Option) lease.Store {
 	return newStore(dialect, opts, func() (*sql.DB, error) {
 		if db == nil {

@@ -51,8 +51,8 @@ type optionFunc func(*config) error
 func (f optionFunc) apply(cfg *config) error { return f(cfg) }
 
 // WithNamespace separates the workers of several applications in one table. Stores
-// share their workers if, and only if, they share the namespace. It has 1 to 64
-// characters of printable ASCII; case and blanks are significant. The default is
+// share their workers if, and only if, they have the same namespace. A namespace has 1 to
+// 64 characters of printable ASCII; case and blanks are significant. The default is
 // "default".
 func WithNamespace(name string) Option {
 	return optionFunc(func(cfg *config) error {
@@ -75,10 +75,11 @@ func WithTable(name string) Option {
 }
 
 // AllowVolatile accepts a database that may forget acknowledged writes, or an engine
-// whose settings do not show whether it forgets, such as TiDB, and disables the
-// warnings. Combine it with lease.WithSettle of at least one window. Without it, TiDB
-// is still refused, and on other databases IDs can be issued twice after a crash.
-// AllowVolatile does not accept a table that is refused with a [TableError].
+// whose settings do not show whether it forgets, such as TiDB. It also disables the
+// warnings about such settings. Combine it with lease.WithSettle of at least one window.
+// Without lease.WithSettle, a lease on TiDB still fails, and on other databases IDs can be
+// issued twice after a crash. AllowVolatile does not accept a table that is refused with a
+// [TableError].
 func AllowVolatile() Option {
 	return optionFunc(func(cfg *config) error {
 		cfg.volatile = true

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	patroniWindow  = 6 * time.Second // the window of the members, but for those with the default window
-	patroniMembers = 4               // the members of a fleet, each of which has a worker
+	patroniWindow  = 6 * time.Second // the window of all members, except those with the default window
+	patroniMembers = 4               // how many members of a fleet run at the same time
 )
 
 // strictMode are settings of Patroni under which a leader without a synchronous standby
@@ -61,13 +61,13 @@ type patroniRun struct {
 	settle time.Duration
 }
 
-// fleet returns a fleet with as many workers as a fleet has members, patroniMembers. It has no
-// members until they are started.
+// fleet returns a fleet with 4 workers (patroniMembers), so that each of 4 members can hold a
+// worker. The caller starts the members.
 func (p *patroniRun) fleet(t *testing.T, window time.Duration) *storetest.Fleet {
 	return storetest.NewFleet(t, storetest.FleetConfig{Dial: dial, Workers: patroniMembers, Window: window, Settle: p.settle})
 }
 
-// addresses returns the address of the proxy for each member.
+// addresses returns an address for each of 4 members, which is always the URL of HAProxy.
 func (p *patroniRun) addresses() []string { return slices.Repeat(p.URLs(), patroniMembers) }
 
 // run injects a fault while holders keep their workers, some with the default window, and
@@ -100,9 +100,9 @@ func (p *patroniRun) run(t *testing.T, fault testcluster.Fault) storetest.Tally 
 	return sum
 }
 
-// beginFault lets members come and go, injects the fault among them, and returns when it
-// did. For the fault Lost it first cuts off the replicas. Further members come and go
-// before the leader is killed, so that the next leader has forgotten their writes.
+// beginFault lets members come and go, injects the fault, and returns the time at which the
+// fault began. For the fault Lost it first cuts off the replicas. Then further members come
+// and go before the leader is killed, so that the next leader lacks their writes.
 func (p *patroniRun) beginFault(t *testing.T, fault testcluster.Fault, changingFleet *storetest.Fleet) time.Time {
 	t.Helper()
 	generations := 5
@@ -121,8 +121,10 @@ func (p *patroniRun) beginFault(t *testing.T, fault testcluster.Fault, changingF
 	return began
 }
 
-// healLater lets the old leader return. A frozen leader returns after 25 seconds,
-// because in strict mode the new leader acknowledges no write before that.
+// healLater lets the old leader return in the background. The returned channel gets the error.
+// If the leader is frozen, healLater first waits until 25 seconds after began, when the fault
+// began. The caller must heal the cluster before it waits for new writes, because in strict
+// mode the new leader acknowledges no write before the old leader is back.
 func (p *patroniRun) healLater(t *testing.T, fault testcluster.Fault, began time.Time) <-chan error {
 	if fault == testcluster.Frozen {
 		pause(t.Context(), time.Until(began.Add(25*time.Second)))
@@ -182,8 +184,9 @@ func TestPatroniWithoutStandby(t *testing.T) {
 	}
 }
 
-// wantAlone starts members, and checks whether a leader without a standby acknowledges
-// their writes. Patroni lets it do so by removing its synchronous_standby_names.
+// wantAlone starts members, and checks whether a leader without a standby acknowledges the
+// writes of the members, as want says. If Patroni lets the leader do so, it empties the
+// leader's synchronous_standby_names.
 func (p *patroniRun) wantAlone(t *testing.T, f *storetest.Fleet, leader *testserver.Server, want bool) (holders []*storetest.Member) {
 	t.Helper()
 	began := time.Now()
@@ -200,7 +203,8 @@ func (p *patroniRun) wantAlone(t *testing.T, f *storetest.Fleet, leader *testser
 	return holders
 }
 
-// promoteByHand checks that Patroni does not promote the standby, and then does it.
+// promoteByHand checks that Patroni does not promote the standby, and then promotes the
+// standby itself.
 func (p *patroniRun) promoteByHand(t *testing.T, standby *testserver.Server) {
 	t.Helper()
 	pause(t.Context(), 30*time.Second) // longer than Patroni's time to live

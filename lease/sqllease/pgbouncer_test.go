@@ -75,8 +75,8 @@ func TestPgBouncerMaxPreparedStatements(t *testing.T) {
 	conformBehind(t, testserver.PgBouncer(t, server, "default_pool_size = 3", setting), "cache_statement")
 }
 
-// maxPrepared returns the line for pgbouncer.ini, or "" if the version does not know
-// the setting.
+// maxPrepared returns the line of pgbouncer.ini that sets max_prepared_statements to n, or ""
+// if PgBouncer is older than 1.21 and does not have this setting.
 func maxPrepared(t *testing.T, server *testserver.Server, n int) string {
 	t.Helper()
 	url := strings.Replace(testserver.PgBouncer(t, server).URL(), "/postgres?", "/pgbouncer?", 1)

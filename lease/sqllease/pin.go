@@ -11,8 +11,9 @@ type pin struct {
 	busy chan struct{} // held while the driver uses the connection
 }
 
-// use calls f with the connection. It first waits until an earlier call is done with the
-// connection, because a driver may still use it after the context of that call has ended.
+// use calls f with the connection. It first waits until an earlier call of f has returned. A
+// driver may still use the connection for that call, although the context of the call has
+// ended and its caller no longer waits. If ctx ends first, use returns a waitError.
 func (p *pin) use(ctx context.Context, f func(*sql.Conn) error) error {
 	select {
 	case p.busy <- struct{}{}:
@@ -38,7 +39,8 @@ func (p *pin) release() {
 	}
 }
 
-// close returns the connection to the pool. The caller has sent to busy.
+// close returns the connection to the pool, and then receives from busy. The caller has sent
+// to busy.
 func (p *pin) close() {
 	_ = p.conn.Close()
 	<-p.busy

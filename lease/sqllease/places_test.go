@@ -13,8 +13,9 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// Many leases that wait for a busy pool, each with a store of its own, do not fill the
-// memory with goroutines that wait. They take no places of another pool.
+// Many leases wait for a busy pool, each with a store of its own. All of them together may
+// have only a limited number of places in the pool's queue, because each place is a goroutine.
+// A call on another pool still gets all places of a call.
 func TestPlacesAreBounded(t *testing.T) {
 	t.Parallel()
 	const (

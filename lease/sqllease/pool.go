@@ -62,10 +62,11 @@ func (c *placeCounts) giveBack(pool *sql.DB, n int) {
 // errSlow is the error of a connection that the server has not accepted in openTimeout.
 var errSlow = fmt.Errorf("no connection within %v: the server is slow or cannot be reached", openTimeout)
 
-// openConn waits for a connection of the pool. While all connections of the pool are in use
-// it waits until ctx ends, because the program decides when it returns one. Otherwise it
-// waits for the server, for openTimeout at most, because in a network that drops all packets
-// a dial would hang for minutes after the network works again.
+// openConn waits for a connection of the pool. While all connections of the pool are in use,
+// openConn waits until ctx ends, because only the program decides when it returns a
+// connection. Otherwise openConn waits for the server, and returns errSlow after
+// openTimeout. Without this limit, a dial in a network that drops all packets would hang for
+// minutes after the network works again.
 func (s *store) openConn(ctx context.Context) (*sql.Conn, error) {
 	if !s.allInUse() {
 		brief, cancel := context.WithTimeout(ctx, openTimeout)
@@ -116,8 +117,9 @@ func (s *store) queueForConn(ctx context.Context) (*sql.Conn, error) {
 	}
 }
 
-// queueStep returns the time after which queueForConn doubles its places, which is 1/64 of
-// the time until the deadline of ctx.
+// queueStep returns the time after which queueForConn doubles its places. It is 1/64 of the
+// time until the deadline of ctx, but at least a millisecond. Without a deadline it is a
+// second.
 func queueStep(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -132,9 +134,10 @@ type connResult struct {
 	err  error
 }
 
-// waitInQueue starts a goroutine that takes one place of the queue, and sends the connection
-// that it gets to answers. If ctx has ended, because the call has got a connection in
-// another place, the goroutine returns its own connection to the pool.
+// waitInQueue starts a goroutine that waits in one place of the queue. If the goroutine gets
+// a connection, or an error, it sends this result to answers. If ctx has ended before anyone
+// receives the result, because the call has got a connection in another place, the goroutine
+// returns its own connection to the pool.
 func (s *store) waitInQueue(ctx context.Context, answers chan<- connResult) {
 	go func() {
 		conn, err := s.pool.Conn(ctx)

@@ -150,10 +150,10 @@ FROM pg_attribute a JOIN pg_type t ON t.oid = atttypid
   CROSS JOIN LATERAL (SELECT format_type(base, NULL) AS plain, format_type(base, size) AS sized) f
 WHERE attrelid = to_regclass(CAST($1 AS text)) AND attname IN ('namespace', 'worker_id', 'bound', 'owner')`
 
-// postgresParts reads everything except columns that could let a compare-and-swap
-// succeed twice, or make a write vanish: the kind of the relation, its unique indexes
-// over both key columns, rules, triggers and row security. The rows are as readParts expects
-// them: the first column is 'table', 'key', 'forgets' or 'flaw'.
+// postgresParts reads all properties of the table, besides its columns, that could let a
+// compare-and-swap succeed twice or make a write vanish. These are the kind of the relation,
+// its unique indexes over both key columns, rules, triggers and row security. The rows are
+// as readParts expects them, so the first column is 'table', 'key', 'forgets' or 'flaw'.
 //
 // In pg_trigger.tgtype, 1 is FOR EACH ROW, 2 BEFORE, 4 INSERT and 16 UPDATE, so "& 3 = 3"
 // selects triggers BEFORE ... FOR EACH ROW, and "& 20" those of INSERT or UPDATE. Rules and

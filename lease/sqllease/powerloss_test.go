@@ -68,8 +68,8 @@ func (c powerCase) start(t *testing.T) (*testserver.Server, *testserver.Disk) {
 
 // galeraOnDisk starts a cluster of one node on a disk that can lose power. At every start
 // the node forms a new cluster from its data, because no other node exists that it could
-// join. It removes grastate.dat, because after a crash the node would refuse to form a
-// cluster by that file.
+// join. Before every start, galeraOnDisk removes the file grastate.dat. After a crash, this
+// file would make the node refuse to form a cluster.
 func galeraOnDisk(t *testing.T, settings []string) (*testserver.Server, *testserver.Disk) {
 	library := testserver.Find(t, testserver.EngineOf("galera"))
 	return testserver.OnDisk(t, "mariadb", func(e *testserver.Engine) {

@@ -42,7 +42,8 @@ type proxy struct {
 
 	connections int
 
-	// refuseDial makes each attempt to open a connection fail with it. Nil lets them pass.
+	// refuseDial is the error of each attempt to open a connection. If it is nil, the attempts
+	// pass.
 	refuseDial error
 	dials      int // the number of such attempts
 }
@@ -101,7 +102,8 @@ func (p *proxy) Connect(ctx context.Context) (driver.Conn, error) {
 	return &proxyConn{conn, p, p.connections}, nil
 }
 
-// dial counts an attempt to open a connection, and returns its error.
+// dial counts an attempt to open a connection, and returns refuseDial, the error with which
+// the attempt is to fail, or nil.
 func (p *proxy) dial() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,7 +143,7 @@ func (p *proxy) onWrite(write interception) {
 	p.write = write
 }
 
-// onCommit is onWrite for a COMMIT.
+// onCommit sets the interception of only the next COMMIT.
 func (p *proxy) onCommit(commit interception) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

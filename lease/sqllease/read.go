@@ -16,10 +16,9 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 	return records, err
 }
 
-// Get returns the records of these keys, or all records if there are no keys. It also
-// returns the server's time, which is zero on SQLite. On a node of a Galera cluster, the
-// read waits until the node has applied every acknowledged write. Get makes the store a
-// [lease.Getter].
+// Get implements [lease.Getter]. It returns the records of these keys, or all records if
+// there are no keys. It also returns the server's time, which is zero on SQLite. On a node of
+// a Galera cluster, the read waits until the node has applied every acknowledged write.
 func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
 	r, err := onTable(ctx, s, func(t tableName) (r reading, err error) {
 		statement, args := s.selection(t, keys)
@@ -41,8 +40,8 @@ type reading struct {
 }
 
 // selection returns the statement that reads the records of these keys, which are worker
-// IDs or layoutKey, or all records if keys is empty. It ends with a LIMIT, because on MySQL
-// a session can have a default limit.
+// IDs or layoutKey. If keys is empty, the statement reads all records. The statement ends
+// with a LIMIT, because on MySQL a session can have a default limit.
 func (s *store) selection(t tableName, keys []int) (statement string, args []any) {
 	list := strings.ReplaceAll(strings.Trim(fmt.Sprint(keys), "[]"), " ", ",") // for example "3,17"
 	statement, args = s.dialect().readStatement(s.dialect().load, t), []any{s.namespace}
@@ -89,8 +88,9 @@ func (s *store) scan(rows *sql.Rows, r *reading) error {
 const layoutKey = -1
 
 // checkWorker returns an error for a second record of a worker, which the table's unique
-// key should have prevented, and for a worker that no store can have written, because it is
-// below layoutKey or does not fit into 32 bits. records are the records read so far.
+// key should have prevented. It also returns an error for a worker below layoutKey, or
+// beyond 32 bits, because no store has written such a worker. records are the records that
+// were read before.
 func (s *store) checkWorker(records map[int]lease.Record, worker int) error {
 	if _, twice := records[worker]; twice {
 		return s.tableError(Flaw{

@@ -10,8 +10,8 @@ import (
 
 // A MariaDB primary is killed, and its replica promoted. With semi-synchronous
 // replication the replica has all acknowledged writes, so that no ID is issued twice.
-// Otherwise it lacks the writes since it was cut off, and only settling prevents
-// duplicates.
+// With asynchronous replication the replica lacks the writes since it was cut off, and only
+// settling prevents duplicates.
 func TestClusterReplica(t *testing.T) {
 	t.Parallel()
 	t.Run("semi-synchronous", func(t *testing.T) {
@@ -56,9 +56,9 @@ type replicaRow struct {
 	halt time.Duration // the longest time of a member without an ID, if no newcomers start
 }
 
-// failovers kills one primary, or seven in the long form, each a window and more after its
-// replica was cut off. With semi-synchronous replication, the long form kills another
-// primary after each of these, whose replica was not cut off.
+// failovers runs one failover, or seven in the long form, in which the replica is cut off for
+// more than a window before the primary is killed. With semi-synchronous replication, the long
+// form runs a second failover after each, in which the replica is not cut off.
 func (r *replicaRow) failovers(t *testing.T) {
 	t.Helper()
 	times := 1

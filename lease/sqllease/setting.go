@@ -12,9 +12,10 @@ import (
 // FULL a power failure may bring the journal back.
 const synchronousExtra = 3
 
-// durably calls write so that its commit is on disk when it returns. On SQLite it raises
-// PRAGMA synchronous to EXTRA during the call. The other databases get the same by their
-// statements or settings. With AllowVolatile, the caller accepts that commits may be lost.
+// durably calls write so that the commit of write is on disk when write returns. On SQLite it
+// raises PRAGMA synchronous to EXTRA during the call. On PostgreSQL each write itself does
+// so, by durableSQL, and MySQL has settings for it, which the store inspects. With
+// AllowVolatile, durably changes no setting, because commits may then be lost.
 func (s *store) durably(ctx context.Context, conn *sql.Conn, t tableName, write func() error) error {
 	if s.dialect() != sqliteDialect || s.volatile {
 		return write()
@@ -24,9 +25,10 @@ func (s *store) durably(ctx context.Context, conn *sql.Conn, t tableName, write 
 	return withSetting(ctx, conn, pragma, pragma+" = %d", extra, write)
 }
 
-// waitForAll is a value of wsrep_sync_wait, whose bits are reads (1), UPDATE and DELETE (2),
-// and INSERT and REPLACE (4). It makes all of these statements wait until their node of a
-// Galera cluster has applied the writes that other nodes have acknowledged.
+// waitForAll is a value of wsrep_sync_wait, whose bits stand for reads (1), UPDATE and DELETE
+// (2), and INSERT and REPLACE (4). With all bits set, each of these statements first waits
+// until its node of a Galera cluster has applied the writes that other nodes have
+// acknowledged.
 const waitForAll = 1 | 2 | 4
 
 // synchronously calls f so that its statements see every acknowledged write. Only a node of
@@ -40,11 +42,12 @@ func (s *store) synchronously(ctx context.Context, conn *sql.Conn, f func() erro
 	return withSetting(ctx, conn, "SELECT @@SESSION.wsrep_sync_wait"+oneRow, "SET SESSION wsrep_sync_wait = %d", all, f)
 }
 
-// withSetting calls f while a setting of the connection has the value that change returns
-// for its present value. The statement get reads the setting, and the statement set, in which
-// %d is the value, sets it. Afterwards withSetting restores the setting, even if ctx has
-// ended, because the connection belongs to the application's pool. If it cannot, it closes
-// the connection.
+// withSetting calls f while a setting of the connection has another value, and restores the
+// setting afterwards. The function change returns the value during f, for the value before.
+// The statement get reads the setting. The statement set, in which %d is the value, changes
+// the setting. withSetting restores the setting even if ctx has ended, because the
+// connection belongs to the application's pool. If the restoring fails, it closes the
+// connection.
 func withSetting(ctx context.Context, conn *sql.Conn, get, set string, change func(int) int, f func() error) error {
 	var before int
 	if err := conn.QueryRowContext(ctx, get).Scan(&before); err != nil {

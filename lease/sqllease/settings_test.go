@@ -22,11 +22,10 @@ const (
 	neverTried = ", whose settings do not show what it forgets, and on which leases were never tried: want PostgreSQL, MySQL, MariaDB or another store, such as etcdlease" + orAllow
 )
 
-// The store refuses a setting under which the database forgets writes when a process
-// dies, and warns of a setting under which it forgets when the machine dies. It refuses
-// servers that it knows by name to ignore these settings. With AllowVolatile it accepts
-// all of them in silence. The test cannot change settings of a whole server, so a proxy
-// replaces them in the statement that reads them.
+// Each case has a setting, table or server that may forget writes. The store must refuse it,
+// or log one warning, as the case expects. With AllowVolatile the store must accept it without
+// a warning. The test cannot change settings of a whole server, so a proxy replaces a setting
+// by a value in the statement with which the store reads the setting.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -173,8 +172,8 @@ func TestWarnsOnce(t *testing.T) {
 	wantWarning(t, &log, "fsync is off")
 }
 
-// Without autocommit no write would ever be committed, although every statement would
-// report that it had written.
+// The store refuses a session without autocommit, even with AllowVolatile. In such a session no
+// write would ever be committed, although every statement would report that it had written.
 func TestMySQLAutocommit(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {

@@ -103,10 +103,11 @@ func (found *shape) readParts(ctx context.Context, conn *sql.Conn, query string,
 // sizes are the characters or digits of the longest value of each column.
 var sizes = map[string]int64{"namespace": maxNamespace, "worker_id": 10, "bound": 19, "owner": maxOwner}
 
-// holds reports whether the column holds all values that the store writes to it, if it has
-// this type. The type is text, integer, bigint or decimal; a column of any other type does
-// not hold them. The size is in characters or digits, and the scale is the number of decimal
-// places. A bound needs more than the 32 bits of an integer.
+// holds reports whether a column of this type can hold all values that the store writes to
+// the column of that name. It returns true only for the types text, integer, bigint and
+// decimal, and integer only for worker_id, because a bound needs more than 32 bits. The size
+// is in characters or digits, and the scale is the number of decimal places. For example, a
+// bound needs a decimal with 19 digits and the scale 0.
 func holds(column, typ string, size, scale int64) bool {
 	number := column == "worker_id" || column == "bound"
 	switch typ {

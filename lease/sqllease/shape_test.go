@@ -385,8 +385,9 @@ func acceptsTables(t *testing.T, target testdb.Target, tables map[string]string)
 	}
 }
 
-// acceptsTable expects that the store can keep extreme records in the table, that it
-// compares case, and that a lease can acquire a worker.
+// acceptsTable expects that the store can keep extreme records in the table, that
+// CompareAndSwap distinguishes owners that differ only in case, and that a lease can acquire a
+// worker.
 func acceptsTable(t *testing.T, store lease.Store) {
 	t.Helper()
 	last := lease.Record{Bound: 1<<63 - 1, Owner: strings.Repeat("~", 127) + "A"}
@@ -455,8 +456,8 @@ func TestShapeOfNamedTable(t *testing.T) {
 	})
 }
 
-// If a table was named with its schema, its fix names the schema too, and is valid SQL. On
-// SQLite it rebuilds the table, and so renames it.
+// If a table was named with its schema, the fix in the error names the schema too, and is
+// valid SQL. Each case has a flaw whose fix renames the table and creates a new table.
 func TestFixOfNamedTable(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -476,8 +477,8 @@ func TestFixOfNamedTable(t *testing.T) {
 	})
 }
 
-// A store whose table was named without a schema finds it in a schema whose name contains a
-// dot. The fix must name this schema as one quoted name.
+// The table was named without a schema, and the store finds the table in a schema whose name
+// contains a dot. The fix must name this schema as one quoted name.
 func TestFixInSchemaWithDot(t *testing.T) {
 	t.Parallel()
 	db := withSynchronous(t, testdb.Open(t, testdb.SQLite), 1) // over one connection, because ATTACH is for one
@@ -544,8 +545,9 @@ func TestLoadRefusesText(t *testing.T) {
 	})
 }
 
-// A damaged index may have allowed two rows of a worker, or a column of another type a
-// worker that no store has written. Each is an error of the read.
+// Load returns an error if a worker has two rows, which a damaged index may have allowed. It
+// also returns an error for a worker below -1 or beyond 32 bits, which no store has written
+// but which a column of another type can hold.
 func TestLoadRefusesRows(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -119,9 +119,9 @@ HAVING count(*) = 2 AND count(DISTINCT CASE WHEN lower(x.name) IN ('namespace', 
 // sqliteTriggers reads the names and the DDL of the table's triggers.
 const sqliteTriggers = `SELECT name, sql FROM %s.sqlite_master WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE`
 
-// sqliteShape reads the columns of the table, its kind, and its keys and triggers. It first
-// finds the schema of the table, which the further queries need. It does not send these for
-// a view or a temporary table, which is refused in any case.
+// sqliteShape reads the kind of the table, its columns, and its keys and triggers. It first
+// finds the kind and the schema, because the further queries need the schema. It does not
+// send the further queries for a view or a temporary table, which is refused in any case.
 func sqliteShape(ctx context.Context, conn *sql.Conn, t tableName) (found shape, err error) {
 	if err = found.readParts(ctx, conn, sqliteTable, t.name, t.schema, t.schema); err != nil || found.kind != "" {
 		return found, err
@@ -133,16 +133,17 @@ func sqliteShape(ctx context.Context, conn *sql.Conn, t tableName) (found shape,
 	)
 }
 
-// laterTrigger matches the DDL of a trigger that runs after a row is written, or for a
-// DELETE, which a store does not execute, for example CREATE TRIGGER "log" AFTER UPDATE. The
-// first group matches the name in each form of quotes that SQLite accepts. A trigger without
-// AFTER or BEFORE is a BEFORE trigger.
+// laterTrigger matches the DDL of a trigger that cannot change what the store writes, for
+// example CREATE TRIGGER "log" AFTER UPDATE. Such a trigger runs after a row is written, or
+// only for a DELETE, which a store does not execute. The first group matches the name in
+// each form of quotes that SQLite accepts. A trigger without AFTER or BEFORE is a BEFORE
+// trigger.
 var laterTrigger = regexp.MustCompile(`(?is)^CREATE\s+TRIGGER\s+("(?:[^"]|"")*"|` + "`(?:[^`]|``)*`" + `|\[[^]]*\]|'(?:[^']|'')*'|[^\s"'[` + "`" + `]\S*)\s+(AFTER|(BEFORE\s+)?DELETE)\b`)
 
 // readSQLiteTriggers adds a flaw for each trigger that runs before a row is written, because
-// it can suppress the write without an error, by RAISE(IGNORE). An AFTER trigger cannot do
-// that. It could write the row once more, which the check does not find. The DDL is read,
-// because no PRAGMA shows when a trigger runs.
+// such a trigger can suppress the write without an error, by RAISE(IGNORE). An AFTER trigger
+// cannot suppress the write, and readSQLiteTriggers accepts it, although it could write the
+// row once more. The DDL is read, because no PRAGMA shows when a trigger runs.
 func (found *shape) readSQLiteTriggers(ctx context.Context, conn *sql.Conn, t tableName) error {
 	quoted := `"` + found.schema + `"`
 	return eachRow(ctx, conn, fmt.Sprintf(sqliteTriggers, quoted), []any{t.name}, func(rows *sql.Rows) error {

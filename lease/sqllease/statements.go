@@ -17,13 +17,15 @@ const (
 	loadSQL = selectSQL + "%s ON namespace = "
 
 	// selectSQL begins a statement that reads records together with the state and the clock
-	// of the server. By its LEFT JOIN the statement returns a row for the server even if
-	// there is no record. The table and the condition of the join follow it.
+	// of the server. Because of the LEFT JOIN, the statement returns a row for the server
+	// even if there is no record. The rest of the statement has the table and the condition
+	// of the join.
 	selectSQL = `SELECT worker_id, bound, owner, server.standby, server.clock
 FROM (SELECT %s AS standby, %s AS clock) AS server LEFT JOIN `
 
-	// insertSQL adds a record, and updateSQL replaces it if it has the given bound and owner,
-	// in databases whose placeholder is a question mark.
+	// insertSQL adds a record that does not exist yet, in databases whose placeholder is a
+	// question mark. updateSQL replaces a record there, if the record still has the bound and
+	// the owner that the last two placeholders give.
 	insertSQL = "INSERT INTO %s (namespace, worker_id, bound, owner) VALUES (?, ?, ?, ?)"
 	updateSQL = "UPDATE %s SET bound = ?, owner = ? WHERE namespace = ? AND worker_id = ? AND bound = ? AND owner = ?"
 )
@@ -35,10 +37,10 @@ const (
 	oneRow  = " LIMIT 1"                   // also for statements without a table, because sql_select_limit may be 0
 )
 
-// readStatement returns a statement that reads records, for the dialect's load or get as
-// format. Into format it puts the SQL expressions for whether the server is a standby and
-// for its time, and the table. If the dialect lacks an expression, 0 means that the server
-// is no standby, and NULL that there is no clock.
+// readStatement returns a statement that reads records. The format is the dialect's load or
+// get. readStatement inserts the dialect's expressions standby and now, and the table. If the
+// dialect has no standby, it inserts 0, which means that the server is not a standby. If the
+// dialect has no clock, it inserts NULL.
 func (d *dialect) readStatement(format string, t tableName) string {
 	return fmt.Sprintf(format, cmp.Or(d.standby, "0"), cmp.Or(d.now, "NULL"), t.quoted)
 }

@@ -27,7 +27,8 @@ type galeraStatements struct {
 	all []string
 }
 
-// rewrite records the statement, and returns the statement that is sent instead.
+// rewrite returns the statement that is sent in place of statement. It records statement,
+// unless the store only inspects the connection by it.
 func (s *galeraStatements) rewrite(statement string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,8 +109,8 @@ func TestSynchronousSessionOnGalera(t *testing.T) {
 	}
 }
 
-// If the session's setting cannot be changed, the store does not read. If it cannot be
-// restored, the application does not get the session.
+// If the session's setting cannot be changed, the store does not read records. If the setting
+// cannot be restored, the store closes the session, so that the application does not get it.
 func TestSynchronousSettingFails(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.MariaDB)

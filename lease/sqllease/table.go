@@ -20,9 +20,10 @@ func onTable[T any](ctx context.Context, s *store, f func(tableName) (T, error))
 	})
 }
 
-// prepare returns the table. The first call creates it if it does not exist, and checks it
-// and the server's settings, while other calls wait. If the table is dropped later, prepare
-// does not create it again, because an empty table would lease workers that are in use.
+// prepare returns the table. The first call creates the table if it does not exist, and
+// checks the table and the server's settings, while other calls wait. If the table is
+// dropped later, prepare does not create it again, because with an empty table the store
+// would lease workers that are in use.
 func (s *store) prepare(ctx context.Context) (tableName, error) {
 	// A store with a pin already holds a connection. It does not wait at the gate, because
 	// the call that has passed the gate may itself be waiting for that connection.
@@ -124,8 +125,8 @@ func (s *store) create(ctx context.Context) error {
 	})
 }
 
-// Check reads the shape of the table again, and returns a [TableError] if the table can no
-// longer keep a worker to one holder. It makes the store a [lease.Checker].
+// Check implements [lease.Checker]. It reads the shape of the table again, and returns a
+// [TableError] if the table can no longer keep a worker to one holder.
 func (s *store) Check(ctx context.Context) error {
 	_, err := onTable(ctx, s, func(t tableName) (shape, error) { return s.checkShape(ctx, t) })
 	return err

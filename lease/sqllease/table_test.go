@@ -179,8 +179,8 @@ func limitPool(t *testing.T, db *gorm.DB, connections int) {
 	pool.SetMaxOpenConns(connections)
 }
 
-// A table that vanishes has forgotten its bounds. If the store created an empty table,
-// every worker would be free.
+// If the table is dropped after the first use, every call returns an error, and the store does
+// not create the table again. In an empty table every worker would be free.
 func TestTableDropped(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

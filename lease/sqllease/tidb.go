@@ -13,10 +13,10 @@ const tidb = "TiDB"
 
 // tidbDialect is the dialect of MySQL, except where TiDB differs.
 //
-// It writes in explicit pessimistic transactions. Outside of these, a statement commits
-// by the protocol that tidb_enable_1pc and tidb_enable_async_commit choose. With TiDB's
-// embedded storage, two UPDATEs of one value then both change a row, so that two processes
-// would both acquire one worker.
+// It writes in explicit pessimistic transactions. A statement outside of such a transaction
+// commits by the protocol that tidb_enable_1pc and tidb_enable_async_commit choose. With
+// these protocols and TiDB's embedded storage, two UPDATEs of the same old record have both
+// changed the row, so that two processes would both acquire one worker.
 var tidbDialect = func() *dialect {
 	d := *mysqlDialect
 	d.begin = "BEGIN PESSIMISTIC"

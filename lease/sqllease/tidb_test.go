@@ -105,8 +105,8 @@ func wantsSettle(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// tidbDirt are states of a session on TiDB. Those without a text do not keep the store from
-// using the connection.
+// tidbDirt are states of a session on TiDB. In a state whose field logged is empty, the store
+// uses the connection.
 var tidbDirt = []dirt{
 	{"transaction without a lock", []string{"BEGIN OPTIMISTIC", insertOrder}, openTransaction, false},
 	{"transaction with a lock", []string{"BEGIN PESSIMISTIC", insertOrder}, openTransaction, false},
@@ -238,7 +238,7 @@ func likeTiDB() *proxy {
 		"@@SESSION.tidb_low_resolution_tso", "0", "@@SESSION.tidb_enable_external_ts_read", "0").Replace}
 }
 
-// On TiDB the result of a write is the result of its COMMIT, whatever happens to it.
+// On TiDB the result of a write is the result of its COMMIT, for each fault of the COMMIT.
 func TestTiDBCommit(t *testing.T) {
 	t.Parallel()
 	server := testserver.TiDB(t)

@@ -74,14 +74,16 @@ func sqliteURL(t *testing.T) string {
 	return "sqlite://" + filepath.Join(t.TempDir(), "workers.db") + "?_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)"
 }
 
-// Eight processes share two workers, which therefore change hands all the time.
+// No ID is issued twice if eight processes share two workers, so that each worker changes its
+// holder all the time.
 func TestTortureFewWorkers(t *testing.T) {
 	t.Parallel()
 	leasetest.Torture(t, sqliteURL(t), leasetest.TortureConfig{Workers: 2, Window: 300 * time.Millisecond, Duration: 4 * time.Second})
 }
 
-// PostgreSQL is killed while synchronous_commit=off lets it forget acknowledged writes of
-// the last ten seconds. The store's own statements wait for the disk nevertheless.
+// No ID is issued twice while PostgreSQL is killed, although it may forget acknowledged writes
+// of the last ten seconds under synchronous_commit=off. The store's own statements wait for the
+// disk nevertheless.
 func TestTorturePostgres(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t, "fsync=on", "synchronous_commit=off", "wal_writer_delay=10s")

@@ -128,8 +128,9 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// The store repeats a write after errors that mean that a busy database has not applied it.
-// For PostgreSQL they are given by their SQLSTATE.
+// The store repeats a write after an error that means that the database has not applied the
+// write, for example because of a deadlock. For PostgreSQL the test has the SQLSTATE of each
+// error.
 func TestConflicts(t *testing.T) {
 	t.Parallel()
 	for target, texts := range map[testdb.Target][]string{
@@ -239,7 +240,8 @@ func TestPoolOfDeadConnections(t *testing.T) {
 }
 
 // leaveDeadConnections leaves n dead connections in the pool of storeDB. It kills them
-// over a connection of db.
+// over a connection of db. It returns all of them to the pool at its end, because the pool
+// would otherwise use the same connection again.
 func leaveDeadConnections(t *testing.T, db, storeDB *gorm.DB, n int) {
 	t.Helper()
 	pool, err := storeDB.DB()

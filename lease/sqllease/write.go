@@ -8,9 +8,9 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// CompareAndSwap replaces the record of the worker by to if it equals from, and reports
-// whether the database has acknowledged that. After an error, the write may have happened:
-// see [lease.Store].
+// CompareAndSwap writes the record to in place of the record from of the worker. It returns
+// true if the database has acknowledged the write, and false if the worker has another
+// record than from. After an error, the write may have happened: see [lease.Store].
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
 	if err := checkStorable(worker, from, to); err != nil {
 		return false, err
@@ -19,9 +19,9 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 }
 
 // checkStorable returns an error for values that a database might cut to the column's size,
-// or replace by the column's largest value. It also refuses a write that changes nothing,
-// because MySQL counts no row for it, so that the answer would not show whether the write
-// was made.
+// or replace by the column's largest value. It also returns an error if from and to are
+// equal. MySQL by default counts a row only if its values change, so that the answer would not
+// show whether the record was from.
 func checkStorable(worker int, from, to lease.Record) error {
 	if worker != int(int32(worker)) {
 		return fmt.Errorf("sqllease: worker %d is out of range: want 32 bits", worker)
@@ -37,11 +37,12 @@ func checkStorable(worker int, from, to lease.Record) error {
 
 // write replaces the record and reports whether the store has acknowledged the write.
 //
-// It repeats the statement only after errors that mean that it was not applied. A proxy may
-// send a statement twice and lose the first answer. The second statement then finds the new
-// record and changes no row, so that write returns false although the record was written. A
-// caller that reads the records after that finds its own new record. It must not count the
-// record as written, because the store may lose a write that it has not acknowledged.
+// write repeats the statement only after an error that means that the database has not
+// applied it. A proxy may send a statement twice and lose the first answer. The second
+// statement then finds the new record and changes no row, so that write returns false
+// although the record was written. A caller that reads the records after that finds its own
+// new record. The caller must not count the record as written, because the database may lose
+// a write that it has not acknowledged.
 func (s *store) write(ctx context.Context, t tableName, worker int, from, to lease.Record) (written bool, err error) {
 	err = s.attempt(ctx, func(conn *sql.Conn) error {
 		return s.durably(ctx, conn, t, func() (err error) {
@@ -52,9 +53,9 @@ func (s *store) write(ctx context.Context, t tableName, worker int, from, to lea
 	return written, err
 }
 
-// writeOn adds or replaces the record over the connection, and reports whether it has
-// changed a row. The zero record stands for a record that does not exist, so if from is the
-// zero record, it first tries an INSERT.
+// writeOn adds or replaces the record over the connection, and reports whether a row was
+// added or changed. The zero record stands for a record that does not exist. If from is the
+// zero record, writeOn therefore tries an INSERT first, and an UPDATE only if the row exists.
 func (s *store) writeOn(ctx context.Context, conn *sql.Conn, t tableName, worker int, from, to lease.Record) (bool, error) {
 	if from == (lease.Record{}) {
 		rows, err := s.apply(ctx, conn, fmt.Sprintf(s.dialect().insert, t.quoted), s.namespace, worker, to.Bound, to.Owner)
@@ -75,10 +76,11 @@ func (s *store) writeOn(ctx context.Context, conn *sql.Conn, t tableName, worker
 	return err == nil && rows == 1, err
 }
 
-// update returns how many rows the UPDATE has changed. A node of a Galera cluster may not
-// have applied the write of another node that has given the row the values of from. An
-// UPDATE on this node then changes no row. In a cluster, update therefore sends an UPDATE
-// that has changed no row once more, and the node first applies all acknowledged writes.
+// update replaces the record from by the record to, and returns how many rows the UPDATE has
+// changed. In a Galera cluster, another node may have written from, and this node may not
+// have applied that write yet. The UPDATE then changes no row. In a cluster, update
+// therefore sends an UPDATE that has changed no row a second time, after the node has
+// applied all acknowledged writes.
 func (s *store) update(ctx context.Context, conn *sql.Conn, t tableName, worker int, from, to lease.Record) (rows int64, err error) {
 	tryOnce := func() (err error) {
 		rows, err = s.apply(ctx, conn, fmt.Sprintf(s.dialect().update, t.quoted), to.Bound, to.Owner, s.namespace, worker, from.Bound, from.Owner)
@@ -90,12 +92,13 @@ func (s *store) update(ctx context.Context, conn *sql.Conn, t tableName, worker 
 	return rows, err
 }
 
-// apply executes a write and returns the number of rows that it has changed. Most databases
-// need no more than the statement.
+// apply executes the statement, an INSERT or UPDATE, and returns the number of rows that it
+// has changed. On most databases the statement is a transaction of its own.
 //
-// If the dialect needs an explicit transaction, as TiDB does, apply commits after a change
-// of exactly one row, and the write counts once the commit is acknowledged. Otherwise it
-// rolls back, even if ctx has ended, because the connection goes back to the pool.
+// If the dialect has a begin, as for TiDB, apply executes the statement in an explicit
+// transaction. It commits if the statement has changed exactly one row, and returns an error
+// if the commit is not acknowledged. In all other cases it rolls back, even if ctx has
+// ended, because the connection goes back to the pool.
 func (s *store) apply(ctx context.Context, conn *sql.Conn, statement string, args ...any) (rows int64, err error) {
 	begin := s.dialect().begin
 	if begin == "" {

@@ -21,10 +21,10 @@
 // one window before the first process starts again.
 //
 // Keep the timeout of the session short. If a server stops answering, the client
-// notices after two thirds of the timeout. A new connection to such a server, which may
-// still accept it, keeps the client waiting for six and two thirds of the timeout. With
-// 10s that is more than a minute, which outlasts the default window. With 4s it is half
-// a minute.
+// notices after two thirds of the timeout. If such a server still accepts a new connection,
+// the client waits on this connection for six and two thirds of the timeout. With a timeout
+// of 10s that is more than a minute, which outlasts the default window. With 4s it is half a
+// minute.
 //
 // A follower may lag. Each call therefore first brings the server that the client is
 // connected to up to the leader's state.

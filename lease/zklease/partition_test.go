@@ -17,7 +17,8 @@ import (
 	"github.com/gormflake/gormflake/lease/zklease"
 )
 
-// cutOffPatience is for a busy machine. An idle machine takes three seconds.
+// cutOffPatience is how long a client may take to write again after its server was cut off.
+// An idle machine takes three seconds, and a busy machine longer.
 const cutOffPatience = 45 * time.Second
 
 // The leader is cut off from the other servers, but not from the client whose session is on

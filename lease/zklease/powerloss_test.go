@@ -12,9 +12,9 @@ import (
 )
 
 // The machine of the server loses power. With forceSync=yes, ZooKeeper must keep every
-// acknowledged write. With forceSync=no it forgets writes. It does not show this setting to
-// clients, so that the store warns of it unless it has WithForceSync. In other tests all
-// servers run with forceSync=no, which is faster.
+// acknowledged write. With forceSync=no it forgets writes, and the store must have warned.
+// ZooKeeper does not show this setting to clients, so a store without WithForceSync always
+// warns. In other tests all servers run with forceSync=no, which is faster.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	for forceSync, test := range map[string]struct {

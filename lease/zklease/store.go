@@ -57,9 +57,10 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 	return stores.Call(ctx, s.Server, "load", s.load)
 }
 
-// CompareAndSwap replaces the record of the worker by to if it equals from, and reports
-// whether the ensemble has acknowledged that. After an error, the write may have happened:
-// see [lease.Store]. Swap of [stores.Server] formats both records as text.
+// CompareAndSwap writes the record to in place of the record from of the worker. It returns
+// true if the ensemble has acknowledged the write, and false if the worker has another record
+// than from. After an error, the write may have happened: see [lease.Store]. Swap of
+// [stores.Server] formats both records as text.
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
 	return s.Swap(ctx, worker, from, to, func(ctx context.Context, from, to string) (bool, error) {
 		return s.swap(ctx, s.folder+"/"+strconv.Itoa(worker), from, to)
@@ -120,15 +121,17 @@ func (s *store) loadNodes(ctx context.Context, names []string) (map[int]lease.Re
 	return records, errors.Join(errs...)
 }
 
-// swap writes to into the node if the node contains from, and reports whether it has written.
-// A missing node counts as a node that contains the absent record. ZooKeeper compares only
-// versions, so swap reads the node, and writes only if the node still has the version
-// that was read. If another process has written the node in between, swap starts again,
-// because the node may again contain from.
+// swap replaces the text from in the node by the text to, and reports whether it has written.
+// It returns false if the node contains another text than from. A missing node counts as a
+// node that contains the absent record.
+//
+// ZooKeeper compares only versions. So swap reads the node, and then writes on the condition
+// that the node still has the version that was read. If another process has written the node
+// in between, swap starts again, because the node may again contain from.
 //
 // The client sends each request only once, and returns an error if the connection breaks
-// before the reply. Therefore a write that the server refuses (see overtaken) has not happened,
-// even if the node already contains the new record.
+// before the reply. Therefore a write that the server refuses (see overtaken) has not happened.
+// If the node contains the new text after that, another process has written it.
 func (s *store) swap(ctx context.Context, path, from, to string) (bool, error) {
 	// The first call logs that the store cannot see whether the servers wait for their disks,
 	// unless WithForceSync states that they do.
@@ -197,9 +200,9 @@ type optionFunc func(*config) error
 func (f optionFunc) apply(c *config) error { return f(c) }
 
 // WithNamespace separates the workers of several applications in one ensemble. Stores
-// share their workers if, and only if, they share the ensemble and the namespace. It
-// has 1 to 64 letters, digits, dots, hyphens and underscores, the first of which is a
-// letter or digit; case counts. The default is "default".
+// share their workers if, and only if, they share the ensemble and the namespace. A
+// namespace has 1 to 64 letters, digits, dots, hyphens and underscores, the first of which
+// is a letter or digit; case counts. The default is "default".
 func WithNamespace(name string) Option {
 	return optionFunc(func(c *config) error {
 		c.namespace = name
@@ -208,8 +211,8 @@ func WithNamespace(name string) Option {
 }
 
 // WithACL sets the access control list of the nodes that the store creates, including
-// parents. Existing nodes keep theirs. The connection itself needs to read, write and
-// create. The default lets every client do everything.
+// parents. Existing nodes keep their lists. The list must let the connection of the store
+// read, write and create nodes. The default lets every client do everything.
 func WithACL(acl []zk.ACL) Option {
 	return optionFunc(func(c *config) error {
 		c.acl = slices.Clone(acl)

@@ -47,8 +47,8 @@ func TestLostAcknowledgement(t *testing.T) {
 	}
 }
 
-// If several writers replace one record at once, one gets true. The other writers are too
-// late, and get false and not an error.
+// If several writers replace one record at once, CompareAndSwap returns true to one writer.
+// It must return false to the writers that are too late, and not an error.
 func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	server := testserver.ZooKeeper(t)
@@ -89,7 +89,8 @@ func race(t *testing.T, stores []lease.Store, worker int, from lease.Record) lea
 	return <-winners
 }
 
-// A write whose context ends while the server is paused has not been sent.
+// The server is paused while CompareAndSwap waits for its first reply, until the context ends.
+// The store must not send the write after that, when the server continues.
 func TestContextEndsBeforeTheWrite(t *testing.T) {
 	t.Parallel()
 	server := testserver.ZooKeeper(t)
@@ -171,7 +172,8 @@ func TestForeignNode(t *testing.T) {
 	}
 }
 
-// If a node vanished with its session, its bound would vanish too.
+// A node must stay when the session that has created it ends, because the worker's bound would
+// vanish with the node.
 func TestNodesArePersistent(t *testing.T) {
 	t.Parallel()
 	server := testserver.ZooKeeper(t)

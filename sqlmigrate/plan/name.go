@@ -63,7 +63,7 @@ func splitName(s string) []string {
 		if m == nil {
 			return nil
 		}
-		parts = append(parts, strings.ReplaceAll(m[1], `""`, `"`)+m[2]) // one of them is empty
+		parts = append(parts, strings.ReplaceAll(m[1], `""`, `"`)+m[2]) // m[1] or m[2] is empty
 		if m[3] == "" {
 			return parts
 		}

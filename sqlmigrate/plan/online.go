@@ -110,13 +110,14 @@ const (
 	PaceFull   Pace = "full"   // the copy rests only while the disk is slow
 )
 
-// A Steering holds requests to an online move while it runs. It is stored in the database
-// with the move, which reads it about once a second. The zero value has no request.
+// A Steering holds the requests of an operator to an online move while the move runs. The
+// database stores it with the move, and the process that runs the move reads it about once
+// a second. The zero value has no request.
 //
 // A statement that has begun, such as building an index, is not interrupted.
 type Steering struct {
-	// Paused makes the move wait before its next batch or step. It also applies to
-	// Revert.
+	// Paused makes the move wait before its next batch or step. Unlike HoldSwap, Between
+	// and MaxRunning, it also applies to Revert.
 	Paused bool `json:",omitempty"`
 
 	// HoldSwap makes the move wait before stage swap.
@@ -137,8 +138,8 @@ type Steering struct {
 	MaxRunning int `json:",omitempty"`
 }
 
-// Hours are a part of the day, in the local time of the process that runs the move. If
-// From is later than To, they include midnight, for example from 22:00 to 06:00. The zero
+// Hours are a part of the day, in the local time of the process that runs the move. If From
+// is later than To, the hours include midnight, for example from 22:00 to 06:00. The zero
 // value is the whole day.
 type Hours struct{ From, To time.Duration } // since midnight
 
@@ -154,7 +155,7 @@ func ParseHours(text string) (Hours, error) {
 }
 
 // Contains reports whether the time of day of t is within the hours. From is included, To
-// is not.
+// is not. The zero value contains every time.
 func (h Hours) Contains(t time.Time) bool {
 	at := sinceMidnight(t)
 	switch {

@@ -145,9 +145,10 @@ type Step struct {
 type Statement struct {
 	SQL string
 
-	// Unless is a query for a single boolean. If it returns true, the statement has
-	// already been done and is skipped. It makes a plan resumable on databases without
-	// transactions for such statements. If Unless is empty, the statement always runs.
+	// Unless is a query for a single boolean. If the query returns true, the statement
+	// has already been done and is skipped. Such queries make a plan resumable on
+	// databases without transactions for such statements. If Unless is empty, the
+	// statement always runs.
 	Unless string
 }
 

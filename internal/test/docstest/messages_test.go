@@ -319,8 +319,8 @@ func provokeFarAhead(t *testing.T) []string {
 	return textsOf(t, err)
 }
 
-// provokeLead sets the clock back by five minutes while a lease is held, and waits until it
-// has caught up.
+// provokeLead sets the clock back by five minutes while a lease is held. It then takes an ID
+// in each of ten minutes, in which the clock catches up with the IDs.
 func provokeLead(t *testing.T) []string {
 	var ahead atomic.Int64
 	gen, log := leasedGenerator(t, leasetest.NewMemory(), lease.WithClock(func() time.Time {
@@ -474,7 +474,7 @@ func provokeBrokenTable(t *testing.T) []string {
 }
 
 // acquireFrom acquires a lease from a new file of SQLite and returns its error. settings
-// end the DSN of the file, and the statements run before.
+// end the DSN of the file, and the statements run before the lease is acquired.
 func acquireFrom(t *testing.T, settings string, statements ...string) error {
 	t.Helper()
 	dsn := "file:" + filepath.ToSlash(filepath.Join(t.TempDir(), "shop.db")) + settings

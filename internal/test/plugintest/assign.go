@@ -22,7 +22,7 @@ type AssignShape struct {
 	Tree   func() any                     // returns a new tree without keys
 	Tables func(tree any) []any           // returns the rows of tree as one slice per table, parents first
 	Load   func(db *gorm.DB) (any, error) // reads the tree from the database
-	Joined string                         // relation whose join rows GORM creates with the last table
+	Joined string                         // many-to-many relation, whose join rows GORM creates when the test inserts the last of Tables; "" for none
 }
 
 // LoadAll returns a function that reads all rows of T with the relations preload.

@@ -14,11 +14,13 @@ var ErrInjected = errors.New("injected")
 
 // Faults makes a statement of a session fail. BEGIN and COMMIT count as statements.
 type Faults struct {
-	Fail, Seen int  // number of the statement that fails, and of the statements so far
-	Late       bool // the server executes the statement, and only its reply is lost
+	Fail, Seen int  // number of the statement that fails, counted from 1, and number of statements so far
+	Late       bool // the server executes the statement that fails, and only its reply is lost
 }
 
-// around runs the statement, unless it must fail.
+// around counts a statement, and executes it by run. If it is the statement that must fail,
+// around returns ErrInjected. In that case it calls run only if Late is set, as if the server
+// had executed the statement and its reply were lost.
 func (f *Faults) around(run func() error) error {
 	f.Seen++
 	if f.Seen != f.Fail {
@@ -40,7 +42,8 @@ type faultyConn struct {
 	faults *Faults
 }
 
-// ExecContext runs the statement, unless the statement must fail.
+// ExecContext runs the statement. If the statement must fail, it returns ErrInjected, and runs
+// the statement only if Late is set.
 func (p *faultyConn) ExecContext(ctx context.Context, query string, args ...any) (res sql.Result, err error) {
 	err = p.faults.around(func() (err error) {
 		res, err = p.ConnPool.ExecContext(ctx, query, args...)
@@ -49,8 +52,8 @@ func (p *faultyConn) ExecContext(ctx context.Context, query string, args ...any)
 	return res, err
 }
 
-// QueryContext runs the query, unless the query must fail. If only the reply is lost, it
-// closes the rows.
+// QueryContext runs the query. If the query must fail, it returns ErrInjected, and runs the
+// query only if Late is set. It then closes the rows, because the caller does not get them.
 func (p *faultyConn) QueryContext(ctx context.Context, query string, args ...any) (rows *sql.Rows, err error) {
 	err = p.faults.around(func() (err error) {
 		rows, err = p.ConnPool.QueryContext(ctx, query, args...)
@@ -65,8 +68,9 @@ func (p *faultyConn) QueryContext(ctx context.Context, query string, args ...any
 // faultyPool is a pool whose statements and BEGIN pass through its faults.
 type faultyPool struct{ faultyConn }
 
-// BeginTx begins a transaction, unless BEGIN must fail. If only the reply is lost, it rolls
-// the transaction back.
+// BeginTx begins a transaction. If BEGIN must fail, it returns ErrInjected, and begins the
+// transaction only if Late is set. It then rolls the transaction back, because the caller does
+// not get it.
 func (p *faultyPool) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool, error) {
 	var tx *sql.Tx
 	err := p.faults.around(func() (err error) {
@@ -85,8 +89,9 @@ func (p *faultyPool) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.Con
 // faultyTx is a transaction whose statements and COMMIT pass through its faults.
 type faultyTx struct{ faultyConn }
 
-// Commit fails before it reaches the server, even if the fault is late, because no client
-// can undo a commit. The server would roll back when the connection ends.
+// Commit commits the transaction. If COMMIT must fail, it instead rolls the transaction back, as
+// a server does when the connection ends before COMMIT arrives. It does so even if Late is set,
+// because no client can undo a commit.
 func (tx *faultyTx) Commit() error {
 	err := tx.faults.around(func() error { return nil })
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// SharedGenerator returns the generator that all tests share, because a process may use a
-// worker only once.
+// SharedGenerator returns the generator that all tests of a process share, because a process
+// can have only one live generator for a fixed worker.
 var SharedGenerator = sync.OnceValues(func() (*snowflake.Generator, error) {
 	return snowflake.New(snowflake.Static(3, 21), snowflake.WithLayout(snowflake.TwitterLayout()))
 })
@@ -60,15 +60,16 @@ func Made(c *Counter, start types.ID) int {
 	return int(c.Last - start)
 }
 
-// Failing returns Left IDs and then fails. If Skip is set, it does not set the last
-// element of each call.
+// Failing returns Left IDs and then fails. If Skip is set, it is a generator with a mistake,
+// which leaves the last element of each block as it is.
 type Failing struct {
 	Counter
 	Left int
 	Skip bool
 }
 
-// Fill sets dst to the next IDs, or fails if fewer than len(dst) are left.
+// Fill sets dst to the next IDs. If fewer than len(dst) are left, it returns ErrInjected, and so
+// does every later call that needs an ID.
 func (f *Failing) Fill(ctx context.Context, dst []types.ID) error {
 	if f.Left -= len(dst); f.Left < 0 {
 		return ErrInjected

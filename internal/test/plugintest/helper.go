@@ -99,8 +99,8 @@ func Dry(t testing.TB, p gorm.Plugin) *gorm.DB {
 // DiscardLog is a logger for tests that do not read the log.
 var DiscardLog = slog.New(slog.DiscardHandler)
 
-// Wants fails the test unless err has exactly the lines want. Each line is given by the
-// parts that it must contain.
+// Wants fails the test unless err has as many lines as want has elements. Each line must begin
+// with "gormflake: ", and contain all parts in its element of want.
 func Wants(t *testing.T, err error, want ...[]string) {
 	t.Helper()
 	if err == nil {
@@ -163,7 +163,7 @@ func Memory(t testing.TB, p gorm.Plugin) *gorm.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool.SetMaxOpenConns(1)
+	pool.SetMaxOpenConns(1) // each connection would have a separate database
 	t.Cleanup(func() { pool.Close() })
 	if p != nil {
 		Use(t, db, p)

@@ -88,7 +88,7 @@ func pointers(rows any) any {
 	return to.Interface()
 }
 
-// array returns a pointer to the array of a slice.
+// array returns a pointer to the array that holds the elements of the slice.
 func array(slice any) any {
 	v := reflect.ValueOf(slice)
 	return v.Convert(reflect.PointerTo(reflect.ArrayOf(v.Len(), v.Type().Elem()))).Interface()
@@ -116,7 +116,8 @@ func (k RowKind) StructPaths() []Path {
 	}
 }
 
-// MapPaths returns creates from maps.
+// MapPaths returns creates from maps. A map may name a field by its column, title, or by its
+// field in the model, Title. The plugin adds the key to the map under the name of the column.
 func (k RowKind) MapPaths() []Path {
 	asKey := func(m map[string]any) types.ID { return KeyOf(m["id"]) }
 	return []Path{

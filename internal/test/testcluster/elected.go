@@ -17,8 +17,8 @@ type electingCluster struct {
 	isWhole func() error                  // returns nil if all members follow the leader
 }
 
-// startElected starts a cluster that elects its leader. It skips the test on systems other
-// than Linux, where the mesh cannot identify servers.
+// startElected starts a cluster that elects its leader. It skips the test if the system is not
+// Linux, because only on Linux the mesh can identify servers.
 func startElected(t testing.TB, service string, build func(c *electingCluster, e testserver.Engine) error) *Cluster {
 	t.Helper()
 	e := testserver.EngineOf(service)

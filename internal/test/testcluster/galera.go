@@ -70,10 +70,12 @@ func writes(s *testserver.Server) error {
 	return err
 }
 
-// node returns the engine of MariaDB as a node of the cluster.
+// node returns the engine of node i, which is MariaDB as a node of the cluster. At each start
+// the node is told its position, and whether to create a new cluster. The node is ready once it
+// has all data of the cluster (Synced).
 func (g *galera) node(i int) testserver.Engine {
 	e := g.single
-	e.Account = "mysql" // under root, the account nobody would write the copy of a node
+	e.Account = "mysql" // under root, rsync would write the copy of a node by the account nobody
 	e.Args = func(s *testserver.Server) []string {
 		args := g.single.Args(s)
 		if s.PID() != 0 { // it has run before
@@ -85,7 +87,7 @@ func (g *galera) node(i int) testserver.Engine {
 		}
 		return args
 	}
-	if i > 0 { // it copies all data from another node
+	if i > 0 { // at its first start, the node copies all data from another node
 		e.SetUp = func(s *testserver.Server) error { return s.Run("mkdir", s.Data()) }
 	}
 	e.Answers = func(s *testserver.Server) error {
@@ -250,8 +252,9 @@ var nowhere = position{cluster: "00000000-0000-0000-0000-000000000000", seqno: -
 // groups are the two parts of a position.
 var recoveredPosition = regexp.MustCompile(`Recovered position: ([0-9a-f-]{36}):(-?\d+)`)
 
-// position reads the position of a stopped node from its files, as its service does
-// before it starts. A node that was killed has no other record of its position.
+// position reads the position of a stopped node from its files, as the node's service does
+// before it starts the node. A node that was killed has no other record of its position.
+// position returns nowhere if the files have no position, or if copyAll is set.
 func (g *galera) position(s *testserver.Server) position {
 	log := s.File("recovery")
 	defer func() { _ = os.Remove(log) }()
@@ -276,6 +279,7 @@ func (g *galera) bootstrap() error {
 	positions := map[*testserver.Server]int64{}
 	for _, s := range g.members {
 		positions[s] = g.position(s).seqno
+		// By this file the nodes would restore the lost cluster, but only once all of them run.
 		_ = os.Remove(filepath.Join(s.Data(), "gvwstate.dat"))
 	}
 	order := slices.Clone(g.members)

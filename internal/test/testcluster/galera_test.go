@@ -8,8 +8,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testcluster"
 )
 
-// TestGalera checks that a cluster of three nodes keeps every acknowledged write while a
-// node is lost, and that the node returns with it.
+// TestGalera checks that a cluster of three nodes acknowledges writes while a node is lost,
+// and that the node has these writes after it has returned.
 func TestGalera(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Galera(t)

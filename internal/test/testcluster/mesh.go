@@ -66,7 +66,8 @@ func (m *mesh) gate(to *testserver.Server, listen, target string) (net.Listener,
 	return listener, nil
 }
 
-// pass forwards a connection through a gate until either side closes it.
+// pass forwards a connection through a gate until either side closes the connection. If the
+// two servers are separated when the connection begins, pass only reads and drops its data.
 func (m *mesh) pass(client net.Conn, to *testserver.Server, target string) {
 	from, known := m.owner(client)
 	if !known {
@@ -165,12 +166,13 @@ func (m *mesh) isolate(s *testserver.Server) {
 	m.separate(func(from, to *testserver.Server) bool { return from != nil && (from == s) != (to == s) })
 }
 
-// ownerTries is the number of attempts to find the owner of a connection, of which the
-// system may not have the peer socket yet.
+// ownerTries is the number of attempts to find the owner of a connection, one in each
+// millisecond. The first attempts may fail, because the system may not yet show the socket of
+// the process that has opened the connection.
 const ownerTries = 20
 
-// owner returns the server that opened a connection, or nil for a client. It returns
-// false if the connection is closed.
+// owner returns the server that opened a connection, or nil if a client opened it. known is
+// false if the owner cannot be found, because the connection is closed.
 func (m *mesh) owner(client net.Conn) (s *testserver.Server, known bool) {
 	for range ownerTries {
 		if socket := socketOf(client); socket != "" {

@@ -29,8 +29,9 @@ type patroni struct {
 	apis     []int // the ports of the members' REST interfaces
 }
 
-// Patroni starts two servers, and HAProxy, whose address is the URL. Settings are lines
-// of Patroni's dynamic configuration, such as "synchronous_mode: true".
+// Patroni starts two PostgreSQL servers under Patroni, and HAProxy, through which clients reach
+// the leader. The URL has the address of HAProxy. Settings are lines of Patroni's dynamic
+// configuration, such as "synchronous_mode: true".
 func Patroni(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	testserver.Find(t, testserver.EngineOf("haproxy"))
@@ -64,7 +65,7 @@ func (p *patroni) build(e testserver.Engine, programs string) (err error) {
 	return p.buildProxy()
 }
 
-// patroniYAML is the configuration of a member. Its arguments are those of configure.
+// patroniYAML is the configuration of a member. configure fills in the values %[1]d to %[8]s.
 const patroniYAML = `scope: test
 name: member%[1]d
 restapi: {listen: "127.0.0.1:%[2]d", connect_address: "127.0.0.1:%[2]d"}
@@ -94,8 +95,8 @@ func (p *patroni) configure(s *testserver.Server, n, api int, programs string) e
 	return os.WriteFile(s.File("patroni.yml"), []byte(text), 0o644) // the server's account reads it
 }
 
-// haproxyConfig checks each second which member leads, and closes the connections to a member
-// that no longer does.
+// haproxyConfig is the configuration of HAProxy. By it, HAProxy checks each second which member
+// leads, and closes the connections to a member that no longer leads.
 const haproxyConfig = `defaults
   mode tcp
   timeout connect 2s

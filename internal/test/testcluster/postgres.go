@@ -63,8 +63,9 @@ func (p *postgres) build() error {
 
 func (p *postgres) leader() *testserver.Server { return p.primary.server }
 
-// inject cuts off or demotes the leader. It cuts the leader off from its clients and standbys
-// by dropping all replies, so that the connections stay open.
+// inject cuts off the leader, cuts off the synchronous standby, or demotes the leader. It cuts
+// the leader off from its clients and standbys by dropping all replies, so that the connections
+// stay open.
 func (p *postgres) inject(f Fault, _ *testserver.Server) error {
 	switch f {
 	case CutOff:
@@ -89,8 +90,9 @@ func (p *postgres) cutReplicas(*testserver.Server) error {
 	return nil
 }
 
-// failover promotes a standby in place of a lost primary. The new primary commits without
-// waiting for a standby until it has a standby, as a manager of clusters configures it.
+// failover promotes a standby in place of a lost primary. It does nothing if the primary is not
+// lost, or was replaced already. The new primary commits without waiting for a standby until
+// heal has added one, as a manager of clusters configures it.
 func (p *postgres) failover(f Fault, broken *testserver.Server) error {
 	if f == StandbyCutOff || p.primary.server != broken {
 		return nil
@@ -109,8 +111,9 @@ func (p *postgres) failover(f Fault, broken *testserver.Server) error {
 	return nil
 }
 
-// heal connects the standby again if only it was cut off. After other faults it promotes a
-// standby, unless a failover has done so, and replaces the lost server.
+// heal removes the fault. If only the synchronous standby was cut off, heal connects it again.
+// After other faults heal promotes a standby, unless a failover has done so, and replaces the
+// lost server.
 func (p *postgres) heal(f Fault, broken *testserver.Server) error {
 	switch f {
 	case "":

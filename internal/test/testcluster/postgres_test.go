@@ -10,7 +10,8 @@ import (
 )
 
 // TestPostgres checks that the URL leads to the current primary, which has every
-// acknowledged write after each failover to the synchronous standby.
+// acknowledged write after each failover to the synchronous standby. While the standby is
+// cut off, the primary must not acknowledge a write.
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Postgres(t)

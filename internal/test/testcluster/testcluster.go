@@ -71,7 +71,8 @@ func (c *Cluster) URLs() []string { return c.urls }
 // Members returns the servers that hold the data.
 func (c *Cluster) Members() []*testserver.Server { return c.members }
 
-// Break injects a fault into the leader.
+// Break injects a fault into the leader, or into the leader's standby if the fault is one of a
+// standby. In both cases [Cluster.Broken] then returns the leader.
 func (c *Cluster) Break(f Fault) error {
 	leader, err := c.awaitLeader()
 	if err != nil {
@@ -94,7 +95,8 @@ func (c *Cluster) Break(f Fault) error {
 // noFault returns the error of a fault that the kind of cluster does not support.
 func noFault(f Fault) error { return fmt.Errorf("testcluster: this cluster has no fault %q", f) }
 
-// Broken returns the server that the current fault affects, or nil.
+// Broken returns the server that led when the current fault was injected, or nil if there is no
+// fault. With a fault of a standby, this server still leads.
 func (c *Cluster) Broken() *testserver.Server {
 	_, broken := c.current()
 	return broken

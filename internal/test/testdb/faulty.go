@@ -93,7 +93,9 @@ func (f *Faults) Reached() bool {
 	return f.count >= f.nth
 }
 
-// nextFault counts a statement, and returns the fault that is to occur in it.
+// nextFault counts a statement. It returns ErrFault if the statement is to be refused. In all
+// other cases it returns the fault that is to occur when the rows of the statement are read, or
+// "" if none is.
 func (f *Faults) nextFault() (Fault, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,8 +180,8 @@ func (c *faultyConn) ExecContext(ctx context.Context, statement string, args []d
 	return prepared.(driver.StmtExecContext).ExecContext(ctx, args)
 }
 
-// QueryContext runs a query unless it is refused. A fault of its rows occurs when they are
-// read.
+// QueryContext runs a query unless it is refused. The faults Unreadable and CutOff occur later,
+// when the rows are read.
 func (c *faultyConn) QueryContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Rows, error) {
 	fault, err := c.faults.nextFault()
 	if err != nil {

@@ -147,8 +147,9 @@ func TestNoteIsPrintedOnceWithVerbose(t *testing.T) {
 	}
 }
 
-// TestSkippedIsNotCached checks that a result with skipped tests is not cached. go test
-// does not cache a result without a log.
+// TestSkippedIsNotCached checks that go test does not cache a result with skipped tests. go
+// test caches a result only if the test has written the log of the files that it has read.
+// So the log must be missing if a server is not named.
 func TestSkippedIsNotCached(t *testing.T) {
 	t.Parallel()
 	for mysql, want := range map[string]bool{"": false, "mysql://x": true} {

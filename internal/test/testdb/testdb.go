@@ -222,8 +222,9 @@ func parse(t testing.TB, url string) gorm.Dialector {
 	return d
 }
 
-// copyOptions copies opts for a call of [gorm.Open], because that sorts the slice and uses a
-// *gorm.Config, including its pool, as the configuration of the database.
+// copyOptions copies opts for a call of [gorm.Open], so that tests can share opts. gorm.Open
+// sorts the slice, and uses a *gorm.Config, including its pool, as the configuration of the
+// database.
 func copyOptions(opts []gorm.Option) []gorm.Option {
 	opts = slices.Clone(opts)
 	for i, opt := range opts {

@@ -49,8 +49,8 @@ func TestEachIsFreshAndIsolated(t *testing.T) {
 	}
 }
 
-// TestTargetOf checks that a database is recognized as the target for which it was opened,
-// which the name of the subtest ends with.
+// TestTargetOf checks that TargetOf returns the target for which a database was opened. Each
+// names the subtest after the target, so the name of the running test ends with the target.
 func TestTargetOf(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -14,12 +14,12 @@ import (
 //go:embed testdata/clock.c
 var clockSource []byte
 
-// SetClock sets the server's wall clock ahead of the machine's, or behind if the duration
-// is negative, in whole seconds, from its next start. It works for PostgreSQL, MariaDB,
-// MySQL and Redis, and needs Linux and a C compiler. If there is no compiler, the test is
-// skipped, or fails if GORMFLAKE_TEST_REQUIRE names cc. Debian's libfaketime does not
-// work for Redis, because Redis' memory allocator reads the time before the library is
-// ready.
+// SetClock sets the server's wall clock from the server's next start on. The clock is then
+// ahead of the machine's clock by the duration, in whole seconds, or behind it if the duration
+// is negative. SetClock works for PostgreSQL, MariaDB, MySQL and Redis, and needs Linux and a C
+// compiler. If there is no compiler, the test is skipped, or fails if GORMFLAKE_TEST_REQUIRE
+// names cc. It does not use Debian's libfaketime, which does not work for Redis, because Redis'
+// memory allocator reads the time before that library is ready.
 func (s *Server) SetClock(ahead time.Duration) {
 	s.t.Helper()
 	if runtime.GOOS != "linux" {

@@ -77,8 +77,9 @@ func needLoopDevice(t testing.TB) {
 	}
 }
 
-// newDisk stores the image in memory if it can. Tests need a server that waits until its
-// writes leave the file system, and not the duration of a disk's writes.
+// newDisk mounts an empty disk on the folder dir until the test ends. The file of the disk is in
+// memory if the system has /dev/shm, because a test checks whether a server waits for its writes,
+// and not how long the writes of a real disk take.
 func newDisk(t testing.TB, dir string) (*Disk, error) {
 	parent := "/dev/shm"
 	if _, err := os.Stat(parent); err != nil {
@@ -124,8 +125,9 @@ func (d *Disk) Sync() error { return run("sync", "--file-system", d.dir) }
 // the call, so the caller pauses the server.
 func (d *Disk) Copy() error { return run("cp", "--sparse=always", d.image, d.copyPath()) }
 
-// CopyFrozen stops this process and all its writes, copies the disk, and lets the process
-// continue.
+// CopyFrozen copies the disk while this process is stopped, so that the process cannot write
+// during the copy. It stops the process, waits for 50 ms, copies the disk, and lets the process
+// continue. A shell does this, because a stopped process cannot.
 func (d *Disk) CopyFrozen() error {
 	const script = `trap 'kill -CONT "$1"' EXIT; kill -STOP "$1" && sleep 0.05 && cp --sparse=always "$2" "$3"`
 	return run("sh", "-c", script, "sh", strconv.Itoa(os.Getpid()), d.image, d.copyPath())

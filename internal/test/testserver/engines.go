@@ -228,7 +228,9 @@ func redisEngine(service, title, program string) *Engine {
 		},
 		Answers: func(s *Server) error {
 			reply, err := ask(s, "PING\r\n", 5)
-			if err == nil && reply != "+PONG" && reply != "-NOAU" { // while it loads its data, it replies -LOADING
+			// A server with a password replies -NOAUTH. While a server loads its data, it replies
+			// -LOADING.
+			if err == nil && reply != "+PONG" && reply != "-NOAU" {
 				return ErrNotReady
 			}
 			return err
@@ -351,7 +353,8 @@ child = subprocess.Popen(sys.argv[1:])
 signal.signal(signal.SIGTERM, lambda *_: child.terminate())
 while os.wait()[0] != child.pid: pass`
 
-// patroni runs PostgreSQL. Package testcluster writes its configuration.
+// patroni is the engine of a PostgreSQL server under Patroni. Package testcluster sets SetUp,
+// which writes the configuration, and Answers.
 var patroni = &Engine{
 	service:    "patroni",
 	title:      "Patroni",
@@ -372,8 +375,8 @@ var patroni = &Engine{
 	client: postgres.client,
 }
 
-// haproxy forwards clients to the leader of a cluster. Package testcluster writes its
-// configuration.
+// haproxy is the engine of HAProxy, which forwards clients to the leader of a cluster. Package
+// testcluster sets SetUp, which writes the configuration.
 var haproxy = &Engine{
 	service:    "haproxy",
 	title:      "HAProxy",

@@ -13,7 +13,7 @@ import (
 type process struct {
 	pid   int
 	done  chan struct{} // closed when the command itself has ended
-	guard func()        // while paused, ends the shell that would kill it
+	guard func()        // ends the shell of startGuard, which would kill the process; nil unless the process is paused
 }
 
 // startProcess starts command and closes this process's copy of the file to which it

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// sysProcAttr puts the child into a new process group, so that the terminal's ^C does not
-// reach it.
+// sysProcAttr returns attributes by which a child is in a new process group, so that the
+// terminal's ^C does not reach the child.
 func sysProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // processes returns all processes of the system, by their numbers.

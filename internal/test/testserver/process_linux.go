@@ -9,8 +9,9 @@ import (
 	"syscall"
 )
 
-// sysProcAttr puts the child into a new process group, so that the terminal's ^C does not
-// reach it, and ends it with the thread that started it.
+// sysProcAttr returns attributes by which a child is in a new process group, so that the
+// terminal's ^C does not reach the child. By them the system also kills the child when the
+// thread that started it ends, for example because the test process was killed.
 func sysProcAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

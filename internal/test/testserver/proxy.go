@@ -99,9 +99,9 @@ func (p *Proxy) Lead(servers ...string) {
 }
 
 // LoseSome drops, from now on, the reply to every nth request that contains the mark. The
-// request reaches the server. The proxy then drops all replies of the connection, and
-// closes it at once in half of the cases, and within the duration silence in the other
-// cases.
+// request reaches the server. The proxy then drops all replies of the connection. In half of
+// the cases, it closes the connection as soon as the server has had minReplyDelay to execute the
+// request. In the other cases, it closes the connection at a random time up to silence later.
 func (p *Proxy) LoseSome(mark string, n int, silence time.Duration) {
 	p.loseRule.Store(&lossRule{mark: []byte(mark), every: int64(n), silence: silence})
 }
@@ -217,7 +217,9 @@ func (l *link) sendFirst(request []byte) bool {
 	return <-l.replyDropped
 }
 
-// selects counts the request if it contains the mark, and reports whether it is an nth.
+// selects counts the request if the request contains the mark. It reports whether the rule chooses
+// the request. For example, if every is 3, the rule chooses the third, sixth and ninth request
+// with the mark.
 func (s *lossRule) selects(request []byte) bool {
 	return bytes.Contains(request, s.mark) && s.marked.Add(1)%s.every == 0
 }

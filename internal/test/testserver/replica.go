@@ -9,12 +9,14 @@ import (
 	"time"
 )
 
-// MariaDBPair starts two MariaDB servers, a primary and a replica that follows it through
-// a proxy, which can cut it off. Both get the settings.
+// MariaDBPair starts two MariaDB servers, a primary and a replica. The replica follows the
+// primary through the proxy replication, which can cut the replica off. Both servers get the
+// settings.
 //
-// With semiSync the primary acknowledges a commit only after the replica has written it
-// to its relay log (AFTER_SYNC). It waits for the replica without limit. By default it
-// would continue without the replica after ten seconds.
+// With semiSync the primary acknowledges a commit only after the replica has written the commit
+// to its relay log (AFTER_SYNC). The primary waits for the replica for up to an hour,
+// which is longer than a test. By default it would continue without the replica after ten
+// seconds.
 func MariaDBPair(t testing.TB, semiSync bool, settings ...string) (primary, replica *Server, replication *Proxy) {
 	t.Helper()
 	first := []string{"server-id=1", "log-bin=binlog"}

@@ -11,7 +11,8 @@ import (
 	"syscall"
 )
 
-// reserved has the locked files by their ports. A file that is garbage would be closed.
+// reserved has the locked files by their ports. It keeps them from the garbage collector, which
+// would close and thereby unlock them.
 var reserved sync.Map
 
 // reserve locks the file of a port until this process ends, and reports whether no other test

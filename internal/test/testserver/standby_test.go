@@ -20,7 +20,7 @@ func TestPostgresStandby(t *testing.T) {
 	if err := client.write(t.Context(), "one"); err != nil {
 		t.Fatal(err)
 	}
-	replication.Lead("")
+	replication.Lead("") // no server has this address, so the standby stays cut off
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if err := client.write(ctx, "two"); err == nil {

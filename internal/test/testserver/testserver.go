@@ -234,8 +234,9 @@ func start(t testing.TB, e *Engine, settings []string) *Server {
 	return nil
 }
 
-// Find returns the program of an engine. If it is not installed, the test is skipped, or
-// fails if GORMFLAKE_TEST_REQUIRE names the service.
+// Find returns the path of the engine's program. If the program is not installed, or if
+// GORMFLAKE_TEST_SERVERS does not allow tests to start servers, the test is skipped. The test
+// instead fails if GORMFLAKE_TEST_REQUIRE names the service.
 func Find(t testing.TB, e Engine) string {
 	t.Helper()
 	CheckRequired(t)
@@ -281,7 +282,8 @@ func (s *Server) Create() error {
 	return s.Start()
 }
 
-// skipMissing skips t, or fails it, because the programs of e are not installed.
+// skipMissing skips t, because a server of the engine cannot be started. err gives the reason. It
+// instead fails t if GORMFLAKE_TEST_REQUIRE names the service.
 func skipMissing(t testing.TB, e *Engine, err error) {
 	t.Helper()
 	hint := fmt.Sprintf("testserver: no %s server: %v", e.title, err)
@@ -291,7 +293,8 @@ func skipMissing(t testing.TB, e *Engine, err error) {
 	t.Skip(hint)
 }
 
-// await returns when the server answers, has ended, or takes too long.
+// await waits until the server answers. It returns an error if the process p ends, or if the
+// server does not answer within startTimeout.
 func (s *Server) await(p *process) error {
 	deadline := time.After(startTimeout)
 	for {

@@ -123,8 +123,8 @@ func TestPaused(t *testing.T) {
 	}
 }
 
-// TestSettings checks that servers run with the settings of the test. Redis' settings are
-// checked by kinds, whose data would be lost without them.
+// TestSettings checks that servers run with the settings of the test. TestKilledAndStartedAgain
+// checks Redis' settings, because without them Redis would lose its data there.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -410,7 +410,7 @@ func zookeeperClient(_ *testing.T, url string) client {
 	}
 }
 
-// exchange sends a question, and returns what the server replies at once.
+// exchange sends a question, and returns the first part of the server's reply.
 func exchange(url, question string) (string, error) {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "redis://"))
 	if err != nil {

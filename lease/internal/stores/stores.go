@@ -22,8 +22,9 @@ type Server struct {
 	Err     error  // error of New, which every call returns
 }
 
-// Call returns the result of f, or the cause of ctx if ctx ends first, by [Await]. Errors
-// begin with the package and what, the name of the operation, for example "load".
+// Call returns the result of f, or the cause of ctx if ctx ends first, by [Await]. If New of
+// the store has failed, Call returns the error of New and does not call f. Other errors begin
+// with the package and what, the name of the operation, for example "load".
 func Call[T any](ctx context.Context, s Server, what string, f func(context.Context) (T, error)) (T, error) {
 	var none T
 	if s.Err != nil {
@@ -88,8 +89,9 @@ func CheckNamespace(prefix, name string) error {
 		"the first a letter or digit", prefix, name)
 }
 
-// ErrPresent is the error of a write that finds its new record already written. Its
-// request may have been sent twice, so that the first request may have written it.
+// ErrPresent is the error of a write if the store already has the new record. The request may
+// have been sent twice, for example by a proxy, so that its first copy may have written the
+// record.
 var ErrPresent = errors.New("the record is the new one already, and this call may have written it: " +
 	"want another write, from the record as it is")
 
@@ -149,8 +151,8 @@ type Turns chan struct{}
 // NewTurns returns the turns of a store.
 func NewTurns() Turns { return make(Turns, maxTurns) }
 
-// Enter waits for the turn of a claim until ctx ends. The caller calls leave once, to end
-// its turn. It makes a store that embeds Turns a [lease.Queue].
+// Enter waits for the turn of a claim until ctx ends. The caller calls leave once, to end the
+// turn. Because of this method, a store that embeds Turns is a [lease.Queue].
 func (t Turns) Enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case t <- struct{}{}:

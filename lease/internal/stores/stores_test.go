@@ -31,8 +31,8 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// A name must be able to be part of a Redis key in braces, an etcd key and a ZooKeeper
-// path.
+// CheckNamespace accepts a name only if it can be part of a Redis key in braces, an etcd key
+// and a ZooKeeper path. For example, a/b would be two nodes of a path.
 func TestCheckNamespace(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a", "Shop.eu-1_x", "0", strings.Repeat("x", 64)} {

@@ -26,7 +26,7 @@ type jumpObserver struct {
 // stayed the same for [Agreement]. wall is counted from the epoch. agrees compares with the
 // beginning of the agreement only, so that two comparisons suffice, however far apart they are.
 // If no agreement has begun yet, or if the difference has changed, an agreement begins with this
-// comparison.
+// comparison, and agrees returns false.
 func (a *jumpObserver) agrees(wall, elapsed time.Duration) bool {
 	passed, skew := elapsed-a.since, wall-elapsed
 	if !a.begun || (skew-a.skew).Abs() > maxApart+passed/1000 {

@@ -1,14 +1,14 @@
 // Package clock keeps the time of a generator. It does not depend on IDs.
 //
 // A [Clock] returns logical time, which starts at the wall clock and runs with the
-// monotonic clock. [Clock.Compare] compares it with the wall clock. Compare follows a
-// step forward at once, unless the step is larger than the limit. In that case the wall
+// monotonic clock. [Clock.Compare] compares logical time with the wall clock. Compare follows
+// a step forward at once, unless the step is larger than the limit. In that case the wall
 // clock must first keep its new time for [Agreement]. Compare only reports a step back,
 // and the caller decides whether logical time may follow it, by [Clock.Follow].
 //
 // The caller marks a comparison that it accepts as trusted for [MaxUncompared]. During
 // that time an ID needs one reading of the monotonic clock and none of the wall clock.
-// [Clock.Due] reports whether that time is over. [Clock.Reconfirm] renews it without
+// [Clock.Due] reports whether that time is over. [Clock.Reconfirm] renews the trust without
 // the lock if the wall clock has not stepped. [Clock.Sleep] waits for a tick to come.
 //
 // Elapsed time is the reading of the monotonic clock since the start. The offset is the
@@ -193,8 +193,8 @@ func (c *Clock) Now() Moment {
 // TickAt returns the tick of a logical time. A time before the epoch is in tick zero.
 func (c *Clock) TickAt(logical time.Duration) uint64 { return uint64(max(0, logical)) / c.Tick }
 
-// Until returns how long it takes, by logical time, until the tick begins. It is negative if the
-// tick has begun before.
+// Until returns how long it takes, by logical time, until the tick begins. The result is negative
+// if the tick has begun before.
 func (c *Clock) Until(tick uint64) time.Duration {
 	if tick > math.MaxInt64/c.Tick { // the start of the tick is beyond the range of a Duration
 		return math.MaxInt64

@@ -3,8 +3,8 @@ package clock
 import "time"
 
 // readingNoise is how far the wall clock may seem behind although it has not stepped,
-// because time passes between the readings of the two clocks. If it is further behind, it
-// was stepped back.
+// because time passes between the readings of the two clocks. If the wall clock is further
+// behind, it was stepped back.
 const readingNoise = 50 * time.Microsecond
 
 // Base returns the logical time at the clock's start. Logical time is Base plus the elapsed time.
@@ -54,11 +54,11 @@ func (c *Clock) Reconfirm() (logical uint64, ok bool) {
 }
 
 // Compare compares logical time with the wall clock, and returns the wall clock's time. If the
-// wall clock is ahead, because the machine was suspended or its clock was corrected, logical time
-// follows it. After a step forward of more than MaxJump it follows only once the new time is
-// believed. It does not follow a step back, which Compare only records. offset is the wall
-// clock minus logical time afterwards. It is negative if the wall clock is behind. The caller
-// holds the lock.
+// wall clock is ahead, because the machine was suspended or its clock was corrected, Compare moves
+// logical time to the wall clock. If the wall clock is ahead by more than MaxJump, Compare moves
+// logical time only once the new time is believed. If the wall clock is behind, Compare records
+// the step back and does not move logical time. offset is the wall clock minus logical time at
+// the end of Compare. It is negative if the wall clock is behind. The caller holds the lock.
 func (c *Clock) Compare() (wall time.Time, offset time.Duration) {
 	wall, elapsed, offset := c.measure()
 	c.comparedAt = elapsed
@@ -93,7 +93,7 @@ func (c *Clock) measure() (wall time.Time, elapsed, offset time.Duration) {
 	return wall, elapsed, offset
 }
 
-// countStepBack counts a step back of the wall clock, if it is at least a tick. before and now are
+// countStepBack counts a step back of the wall clock of at least a tick. before and now are
 // the offsets of the comparisons before and after the step. If before is positive, because the
 // wall clock had jumped ahead, countStepBack uses 0 in its place, so that the end of the jump does
 // not count as a step back.
@@ -111,9 +111,9 @@ func (c *Clock) countStepBack(before, now time.Duration) {
 func (c *Clock) Offset() time.Duration { return time.Duration(c.offset.Load()) }
 
 // Follow moves logical time to the wall clock by the offset that Compare returned, which is a
-// step back. Calls that have read the time before the move must not issue IDs with it. Therefore
-// Follow then calls commit, which makes such calls fail. If commit returns false, because it
-// could not do so, Follow undoes the move. The caller holds the lock.
+// step back. Calls that have read the time before the move must not issue IDs with that time.
+// Therefore Follow then calls commit, which makes such calls fail. If commit could not make them
+// fail, it returns false, and Follow undoes the move. The caller holds the lock.
 func (c *Clock) Follow(offset time.Duration, commit func() bool) {
 	c.base.Add(int64(offset))
 	if !commit() {
@@ -144,9 +144,9 @@ func (c *Clock) StepsBack() (steps uint64, largest time.Duration) {
 }
 
 // believes reports whether logical time may follow the wall clock, which is ahead by
-// the offset. It may if the offset is at most MaxJump, or negative. Otherwise it may once the
-// wall clock has run at the rate of the monotonic clock for [Agreement] since its jump. For that,
-// believes records each comparison in c.jump.
+// the offset. The answer is true if the offset is at most MaxJump, or negative. After a larger
+// jump, the answer is true once the wall clock has run at the rate of the monotonic clock for
+// [Agreement] since the jump. To know this, believes records each comparison in c.jump.
 func (c *Clock) believes(wall time.Time, elapsed, offset time.Duration) bool {
 	if offset <= c.maxJump {
 		c.jump = jumpObserver{}

@@ -141,8 +141,9 @@ func TestStepBackFromAJump(t *testing.T) {
 	}
 }
 
-// One of the callers that wait for the same tick sleeps, and wakes the others. A caller
-// for whom it would be too late sleeps alone.
+// The first caller that sleeps is the leader. When its sleep is over, it wakes the callers
+// that would wait longer. A caller for whom that would be too late sleeps alone. The first
+// caller after the leader's sleep is the next leader.
 func TestSleepTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -175,9 +176,10 @@ func TestSleepTogether(t *testing.T) {
 	})
 }
 
-// A caller sleeps with the leader if the leader wakes it at most 70 µs after its tick,
-// which is how late any sleeper may wake up. Otherwise it sleeps alone. Here it needs 70
-// µs less than the leader, or a nanosecond less than that.
+// A caller sleeps with the leader if the caller's tick comes at most 70 µs before the
+// leader's tick, because any sleeper may wake up 70 µs late. Otherwise the caller sleeps
+// alone. The two cases are 70 µs, and a nanosecond more. A leader, and a caller that sleeps
+// alone, wakes up a millisecond before its tick.
 func TestSleepUntilALateLeader(t *testing.T) {
 	t.Parallel()
 	const due, late = 30 * time.Millisecond, 70 * time.Microsecond
@@ -221,7 +223,8 @@ func TestSleepOnAScriptedClock(t *testing.T) {
 	})
 }
 
-// A caller whose context ends waits neither for the leader nor alone.
+// A caller stops waiting as soon as its context ends, whether it waits for the leader or
+// sleeps alone.
 func TestCanceledSleepWithALeader(t *testing.T) {
 	t.Parallel()
 	for name, left := range map[string]time.Duration{"with the leader": time.Second, "alone": 5 * time.Millisecond} {

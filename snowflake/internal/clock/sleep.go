@@ -44,7 +44,7 @@ func (c *Clock) Sleep(ctx context.Context, remaining time.Duration) error {
 
 // leadOrJoin makes the caller the leader if there is none. Otherwise it returns done, the channel
 // that the leader will close when its own wait is over. If that will be too late for the caller,
-// it returns nil and false, and the caller waits alone. See wakeup.
+// leadOrJoin returns nil and false, and the caller waits alone. See wakeup.
 func (c *Clock) leadOrJoin(remaining time.Duration) (done chan struct{}, leader bool) {
 	due := c.elapsed() + remaining
 	c.wakeup.mu.Lock()
@@ -71,8 +71,8 @@ func (c *Clock) broadcast() {
 // about a millisecond remains, and otherwise by the more precise shortSleep. Both sleeps end
 // too early rather than too late, so the caller then reads the clock and calls again. For the
 // last 70 µs waitAlone does not sleep, because it would wake up too late, but yields the CPU
-// until the time has come. maxYields limits that, because in a synctest bubble the time only
-// moves while the goroutine sleeps.
+// until the time has come. maxYields limits the yields, because in a synctest bubble the time
+// only moves while the goroutine sleeps.
 func (c *Clock) waitAlone(ctx context.Context, remaining time.Duration) error {
 	switch {
 	case c.Scripted: // a test may move the clock at any time

@@ -29,10 +29,10 @@ type Backend interface {
 }
 
 // EndBackend ends b, the server's session of conn, over another connection of pool, and
-// waits until it has ended. The caller calls it when conn is unusable, for example because
-// the network failed in a statement. Without it, the session could go on waiting for a
-// lock, because the server does not notice that the client is gone, and programs that use
-// the table would wait behind it.
+// waits until the session has ended. It is called when conn is unusable, for example
+// because the network failed in a statement. The server does not notice that the client is
+// gone. Without EndBackend, the session could therefore go on waiting for a lock, and
+// programs that use the table would wait behind the session.
 //
 // EndBackend returns err, which is the error of the work on conn. If the session cannot be
 // ended, the returned error also tells how to end it by hand. If err is nil, the work has
@@ -52,10 +52,10 @@ func Discard(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 }
 
-// endElsewhere ends b over another connection of pool, and waits until it has ended. It
-// has EndTimeout for that, even if ctx has ended, because a canceled ctx is often the
-// reason why the connection of b was lost. pool is nil if the user has passed a single
-// connection instead of a pool.
+// endElsewhere ends the session b over another connection of pool, and waits until the
+// session has ended, for at most EndTimeout. It does this even if ctx has ended, because a
+// canceled ctx is often the reason why the connection of b was lost. pool is nil if the
+// user has passed a single connection instead of a pool.
 func endElsewhere(ctx context.Context, pool *sql.DB, b Backend) (err error) {
 	if pool == nil {
 		return errors.New("db was opened on one connection, and there is no other to stop it from")
@@ -88,8 +88,8 @@ func awaitEnd(ctx context.Context, other *sql.Conn, b Backend) error {
 	}
 }
 
-// ReturnConn returns conn to its pool. It is not an error if the connection is closed
-// already, because [Discard] closes it.
+// ReturnConn returns conn to its pool. It is not an error if conn is closed already,
+// because [Discard] may have closed it.
 func ReturnConn(conn *sql.Conn) error {
 	if err := conn.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) {
 		return fmt.Errorf("sqlmigrate: return the connection to its pool: %w", err)

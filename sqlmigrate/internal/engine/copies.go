@@ -19,7 +19,8 @@ const Fills = 2
 type Copies interface {
 	// Enter inserts each row into its copy, independently of the other rows. It returns
 	// for each row the error of the database, which is nil if the row was accepted. An
-	// [Unanswered] error means that the row failed for another reason than its key.
+	// [Unanswered] error means that the row failed, but not because of its keys, for
+	// example because a statement took too long.
 	Enter(ctx context.Context, rows []Row) ([]error, error)
 
 	// Views inserts rows with the key into the copies, reads each view over the copies,
@@ -47,8 +48,9 @@ type Row struct {
 	Keys  map[string]types.ID
 }
 
-// An Unanswered error reports that the database could not say whether it accepts a key,
-// for example because a statement took too long.
+// An Unanswered error reports that a row failed without an answer to the question whether
+// the database accepts its keys, for example because a statement took too long. If Written
+// is true, the database has accepted the keys, and the row failed later.
 type Unanswered struct {
 	Cause   error
 	Written bool // whether the database accepted the key and failed later, at a write that the trial does not allow

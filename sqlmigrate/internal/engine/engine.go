@@ -94,8 +94,8 @@ type Request struct {
 	// is 0 if the epoch is in the future.
 	Ahead int64
 
-	// Issued separates the keys that the database has assigned from Snowflake IDs. A key
-	// of this size or more is taken for an ID.
+	// Issued is the smallest key that is taken for a Snowflake ID. A smaller key is taken
+	// for a key that the database has assigned.
 	Issued int64
 
 	RecreateViews bool // drop the views that block the plan, and create them again
@@ -105,18 +105,17 @@ type Request struct {
 }
 
 // IsAhead reports whether key is a blocker because a generator could later issue the same
-// number, see the field Ahead. It excludes the keys that a parked counter has assigned,
-// because they are larger than present IDs on purpose, and no generator reaches them for
-// years.
+// number, see the field Ahead. A key that a parked counter has assigned is no such blocker.
+// It is larger than present IDs on purpose, and no generator reaches it for years.
 func (r Request) IsAhead(key int64) bool {
 	return r.Ahead > 0 && key >= r.Ahead && !r.Place.Holds(types.ID(key))
 }
 
-// ParkStep returns the step that parks the counter of a table. To park a counter, such as
-// AUTO_INCREMENT, means to set it far above all IDs that generators issue in the next
-// years, so that the keys that it still assigns are no IDs. The way back sets it to
-// present, its value today. setCounter returns the statements that set the counter to a
-// value. locks describes the locks of the step for users.
+// ParkStep returns the step that parks the counter of a table, such as AUTO_INCREMENT. To
+// park a counter means to set it far above all IDs that generators issue in the next years.
+// The keys that the parked counter still assigns then equal no ID. The way back sets the
+// counter to present, which is its value today. setCounter returns the statements that set
+// the counter to a value. locks describes the locks of the step for users.
 func (r Request) ParkStep(table plan.TableName, locks string, present types.ID, setCounter func(types.ID) []plan.Statement) plan.Step {
 	return plan.Step{Table: table, Text: "the counter is parked " + r.Place.String(), Up: setCounter(r.Place.ID), Down: setCounter(present), Locks: locks}
 }
@@ -150,8 +149,9 @@ type Settings struct {
 	Pace        plan.Pace     // of an online move
 }
 
-// A Survey lists columns that may hold keys, and the evidence for it, both from the
-// catalog. A table of the current schema has no schema in its name.
+// A Survey lists the columns that are too narrow for a Snowflake ID, and the facts by which
+// package likely judges whether these columns hold keys. Both come from the catalog. A
+// table of the current schema has no schema in its name.
 type Survey struct {
 	Current     string // the current schema
 	Columns     []NarrowColumn
@@ -178,11 +178,11 @@ func (c *NarrowColumn) String() string { return c.Table.String() + "." + plan.Qu
 // A Text is the definition of a view, function or trigger.
 type Text struct{ Object, SQL string }
 
-// CheckServer returns an error if the server is not the product that the driver expects,
-// but another one with the same protocol, such as TiDB with the protocol of MySQL. It is
-// necessary because such a server has the same catalog tables, but a plan from them might
-// miss half of the schema, or rewrite a table that is spread over several machines. want
-// names the expected product for the error, for example "MySQL or MariaDB".
+// CheckServer returns an error if the server is another product with the protocol of the
+// expected one, for example TiDB, which has the protocol of MySQL. Such a server also has
+// the same catalog tables. A plan from them might miss half of the schema, or rewrite a
+// table that is spread over several machines. want names the expected product for the
+// error, for example "MySQL or MariaDB".
 func CheckServer(ctx context.Context, conn *sql.Conn, want string) error {
 	var version string
 	if err := conn.QueryRowContext(ctx, "SELECT version()").Scan(&version); err != nil {

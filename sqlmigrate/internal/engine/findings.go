@@ -77,9 +77,9 @@ func (f *Findings) NotTried(table plan.TableName, why error) {
 }
 
 // NotPositive adds an omission for a column that already holds a key that is not positive.
-// This key violates the guard, which is the CHECK or trigger by which phase guard rejects
-// such keys. guard states in what form the table gets the guard nevertheless, for example
-// "the trigger checks new rows only", or that it gets none.
+// Such a key violates the guard, which is the CHECK or trigger by which phase guard rejects
+// such keys. The text guard says what the phase does instead, for example "the trigger
+// checks new rows only", or that the table gets no guard.
 func (f *Findings) NotPositive(table plan.TableName, column string, key int64, guard string) {
 	f.Omit(plan.Guard, table, columnOf(table, column), fmt.Sprintf("it holds key %d, which is not positive: %s", key, guard),
 		"give the row another key, and apply phase guard again")

@@ -13,10 +13,14 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A Journal builds the SQL for the journal, which is the table in which a database stores
-// its online moves and their progress, a row for each move. The ID of a move is the name
-// of its first table. A table can be in one move only. The drivers of online moves embed a
-// Journal, and set its fields for their database.
+// A Journal reads and writes the journal of online moves, which is the table
+// sqlmigrate_online. A database stores its online moves and their progress in this table, a
+// row for each move. The ID of a move is the name of its first table. A table can be in one
+// move only. The drivers of online moves embed a Journal, and set its fields for their
+// database.
+//
+// Do not confuse it with the table sqlmigrate_journal, in which the [Engine] of MySQL and
+// MariaDB keeps definitions that an interrupted phase would lose.
 type Journal struct {
 	Table func(m *Move) string      // returns the name of the journal, as SQL writes it
 	Mark  func(argument int) string // returns the placeholder of an argument; arguments are counted from 1
@@ -51,9 +55,10 @@ func JournalError(operation, table string, err error) error {
 	return fmt.Errorf("sqlmigrate: online: %s table %s: %w", operation, table, err)
 }
 
-// Begin records a new move. It runs two statements: create creates the journal if it does
-// not exist, and insert adds a row. The parameters of insert are the ID of the move, its
-// plan as JSON, and began, which is the present time in the type of the database's column.
+// Begin records a new move. It runs two statements: create creates the journal if the table
+// does not exist, and insert adds the row of the move. The parameters of insert are the ID
+// of the move, its plan as JSON, and began, which is the present time in the type of the
+// column began.
 func (j Journal) Begin(ctx context.Context, conn *sql.Conn, m *Move, create, insert string, began any) error {
 	plan, err := json.Marshal(m.Plan)
 	if err == nil {
@@ -65,8 +70,9 @@ func (j Journal) Begin(ctx context.Context, conn *sql.Conn, m *Move, create, ins
 	return JournalError("write", j.Table(m), err)
 }
 
-// Set updates columns in the row of the move, and returns the number of changed rows. It
-// also writes if ctx has ended, because work that is complete must be recorded.
+// Set sets columns in the row of the move, and returns the number of rows that the database
+// counts as changed. It writes even if ctx has ended, because work that is complete must be
+// recorded.
 func (j Journal) Set(ctx context.Context, conn Conn, m *Move, columns []string, values ...any) (n int64, err error) {
 	set := make([]string, len(columns))
 	for i, column := range columns {
@@ -88,7 +94,7 @@ func (j Journal) SaveMove(ctx context.Context, conn Conn, m *Move) error {
 	if err != nil || n > 0 {
 		return err
 	}
-	return j.Check(ctx, conn, m) // MariaDB does not count a row whose values are the same as before
+	return j.Check(ctx, conn, m) // n is 0 also if the row has had these values before, because MariaDB does not count such a row
 }
 
 // Check returns an error if the journal has no row of the move any more, for example

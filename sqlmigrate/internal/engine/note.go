@@ -33,12 +33,12 @@ func sentence(format string, args ...any) string {
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// Name returns a short name of the note for a list of notes of the same kind, of which
-// only the first is printed in full. The name has the arguments that differ from those of
-// the printed note other. For example, next to a note on column id of table users, a note
-// on column key of table orders has the name "key of orders", and a note on column id of
-// table orders the name "orders". Errors among the arguments are left out, because they
-// are too long.
+// Name returns a short name of the note for a list of notes of the same kind, of which only
+// the note other is printed in full. The name has the arguments of n that differ from the
+// arguments of other. For example, if other is about column id of table users, a note on
+// column key of table orders has the name "key of orders", and a note on column id of table
+// orders has the name "orders". Errors among the arguments are left out, because they are
+// too long.
 func (n Note) Name(other Note) string {
 	var names []string
 	for i, arg := range n.Args {

@@ -21,8 +21,8 @@ import (
 // be able to run such a step twice.
 type Online interface {
 	// PlanOnline returns a plan for the tables that have columns to widen, or the
-	// blockers of the move. It may create objects to find out, which it drops before it
-	// returns.
+	// blockers of the move. To find out how the server treats the new columns, it may
+	// create objects, which it drops before it returns.
 	PlanOnline(ctx context.Context, conn *sql.Conn, tables []plan.Table) (*OnlinePlan, error)
 
 	// LoadMove returns the stored move that contains any of the tables, or nil. It only
@@ -30,9 +30,11 @@ type Online interface {
 	LoadMove(ctx context.Context, conn *sql.Conn, tables []plan.TableName) (*Move, error)
 
 	// OpenMove acquires the exclusive right to run m on conn, sets up the connection, and
-	// records a new move. The caller passes the error of its work to release. release
-	// restores the connection, and ends the server's session if it may still be running
-	// a statement. It returns err or, if err is nil, its own error.
+	// records m if m is new. After its work, the caller calls release with the error of
+	// the work. release restores the connection and gives up the right. If that fails, it
+	// closes the connection, and on PostgreSQL it also ends the server's session, which
+	// may still be running a statement. release returns err or, if err is nil, the error
+	// of its own work.
 	OpenMove(ctx context.Context, conn *sql.Conn, m *Move, s Settings) (release func(err error) error, err error)
 
 	// SaveMove records the progress of the move.
@@ -42,7 +44,7 @@ type Online interface {
 	CloseMove(ctx context.Context, conn *sql.Conn, m *Move) error
 
 	// RunStep runs a step that is not of kind [plan.Batches] and is not done yet, and
-	// records next, which is the move with the step done. It makes one attempt, and waits
+	// records next, which is the move after the step. It makes one attempt, and waits
 	// for a lock for at most s.LockTimeout. If it returns a [DifferError] in stage
 	// constrain, rows of the copy differ from the table, and the caller repeats the copy.
 	RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *Move, s Settings) error
@@ -57,8 +59,8 @@ type Online interface {
 	// it is empty if unknown.
 	Retry(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, err error) (again bool, holder string)
 
-	// Steer records m.Steering, the wishes of an operator, which the process that runs
-	// the move reads.
+	// Steer records m.Steering, the requests of an operator. The process that runs the
+	// move reads them, which is usually not the process that calls Steer.
 	Steer(ctx context.Context, conn *sql.Conn, m *Move) error
 
 	// Running returns the number of statements that run on the server, except this query.

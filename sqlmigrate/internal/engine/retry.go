@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Tries counts the failed attempts at a statement that needs a lock which other sessions
-// hold, and limits the time for all attempts.
+// Tries limits the time for all attempts at work that needs a lock which other sessions
+// hold, and counts the attempts that failed. The work is a statement, a step, or a round of
+// batches.
 type Tries struct {
 	Limit time.Duration // the time for all attempts, from the first failure on
 	Count int           // the number of failed attempts
@@ -26,7 +27,8 @@ func (t *Tries) Failed(pause time.Duration) bool {
 	return time.Since(t.begun)+pause < t.Limit
 }
 
-// Sleep waits for d, and returns nil. If ctx ends first, it returns the cause of ctx.
+// Sleep waits for d, and returns nil. If ctx ends first, it returns the cause of ctx. If d
+// is not positive, it does not wait, and returns the error of ctx.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
@@ -41,10 +43,11 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// WithCause returns err, and also the cause of ctx if ctx has ended and err does not
-// contain the cause. After a context has ended, the error of a driver may only say that the
-// connection is bad, and not that the user has canceled the context. This also happens to
-// the next statement of the connection.
+// WithCause returns err, and adds the cause of ctx if ctx has ended and err does not
+// contain the cause. This is necessary because, after a context has ended, the error of a
+// driver may only say that the connection is bad, and not that the user has canceled the
+// context. MySQL's driver returns such an error even for the statement after the canceled
+// statement.
 func WithCause(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if err == nil || cause == nil || errors.Is(err, cause) {

@@ -20,7 +20,8 @@ type Trial struct {
 	Tables []plan.Table // the tables as [Engine.Inspect] returns them; all their columns hold keys
 
 	// Moved reports that the copies have the column types of the plan, and that the
-	// database does not assign keys in them. Otherwise they are like the tables.
+	// database does not assign keys in the copies. If Moved is false, the copies are like
+	// the tables today.
 	Moved  bool
 	Phases []plan.Phase // the phases of the plan, if Moved is true
 	Parked bool         // whether the plan has phase park, so that the database still assigns keys
@@ -45,17 +46,18 @@ func (t Trial) Unassigned(table plan.Table) (names []string) {
 	return names
 }
 
-// Run tries today's key and then the layout's last key in the copies c. It reports the
-// columns that reject them, the triggers that assign keys, the code that inserts rows
-// without a key, and the views that cannot be read. copied has the table of each copy, so
-// that [Row.Table] is an index in it. It has a table several times if parts of the table's
-// definition are tried in separate copies.
+// Run tries today's key and then the layout's last key in the copies c. It returns findings
+// about the columns that reject a key, the triggers that assign keys, the code that inserts
+// rows without a key, and the views that cannot be read.
+//
+// copied has the table of each copy, so that [Row.Table] is an index in copied. It has a
+// table several times if parts of the table's definition are tried in separate copies.
 func (t Trial) Run(ctx context.Context, c Copies, copied []plan.Table) (found Findings, err error) {
 	r := &trialRun{Trial: t, Copies: c, Findings: &found, copied: copied, decided: map[plan.TableName]bool{}}
 	err = r.tryKeys(ctx, t.Today, r.Reject, r.NotTried)
 	if err == nil {
-		// A table in which no key can be tried has been reported by NotTried for the first
-		// key already, so this function does nothing.
+		// NotTried has already reported the tables in which today's key could not be tried.
+		// The argument notTried does nothing, so that no table is reported twice.
 		err = r.tryKeys(ctx, t.Last, r.RejectLast, func(plan.TableName, error) {})
 	}
 	if err == nil {
@@ -128,7 +130,7 @@ func (r *trialRun) examine(ctx context.Context, i int, t plan.Table, key types.I
 		case refusal != nil:
 			untried = cmp.Or(untried, refusal)
 		}
-		if errors.As(refusal, new(Unanswered)) { // a further column would probably not be judged either, and take as long
+		if errors.As(refusal, new(Unanswered)) { // for example after a timeout, which the trial of the next column would probably reach too
 			break
 		}
 	}
@@ -140,14 +142,15 @@ func (r *trialRun) examine(ctx context.Context, i int, t plan.Table, key types.I
 }
 
 // rejects reports whether a column of copy i rejects the key, and returns as refusal the
-// error of the database. It must exclude other causes, for example a CHECK on another
-// column. Therefore it tries several rows with the key, which differ in the keys of the
-// other columns and in the [Fills], and the same rows with a small key in the column. The
-// column rejects the key if, with one of the fills, every row with the key fails, and one
-// of these rows is accepted with a small key.
+// error of the database. A row can also fail for other reasons, for example because of a
+// CHECK on another column. Therefore rejects tries several rows with the key, which differ
+// in the keys of the other columns and in the [Fills]. It also tries the same rows with a
+// small key in the column. The column rejects the key if, with one of the fills, all rows
+// with the key fail, and one of the rows with a small key is accepted.
 //
-// If the column accepts the key, rejects returns false and nil. If all rows fail, also
-// with small keys, the cause is unknown, and it returns false and the error.
+// If the column accepts the key, rejects returns false and a nil refusal. The cause of a
+// refusal is unknown if all rows fail, even those with small keys, or if the first row gets
+// an [Unanswered] error. Then rejects returns false and the refusal.
 func (r *trialRun) rejects(ctx context.Context, i int, t plan.Table, column string, key types.ID) (rejected bool, refusal, err error) {
 	// The keys to compare are the key itself, and small keys. The largest key that is in
 	// the table is one of the small keys, because a CHECK may reject keys below a limit,
@@ -231,10 +234,10 @@ func (r *trialRun) otherKeys(t plan.Table, column string, key types.ID) []map[st
 	return combinations
 }
 
-// tryViews reports the views that can be read while a row with a small key is in their
-// tables, but not with a key of today. It adds a note on views that return no row or that
-// fail with any key, because the trial shows nothing about them. The note omits a view
-// that has no table, because it reads only views.
+// tryViews reports each view that can be read while its tables hold rows with a small key,
+// but not while they hold rows with a key of today. It adds a note on the views that return
+// no row or that fail with any key, because the trial shows nothing about them. The note
+// leaves out a view that reads only views, which is a view without a table.
 func (r *trialRun) tryViews(ctx context.Context) error {
 	views, err := r.Views(ctx, r.Today, false) // with the types of the plan
 	var before []Shown                         // the results with a small key, in the order of views

@@ -32,9 +32,9 @@ type finder struct {
 	sources []keySource // in the order of their priority; the first source that has a column decides
 }
 
-// A keySource is a source of certain evidence, for example the foreign keys. It maps
-// columns to the keys that they hold. An entry without keys means that the column holds
-// none of the keys.
+// A keySource maps columns to the keys that they hold, according to one kind of evidence,
+// such as the foreign keys. An entry without keys means that the column holds none of the
+// keys. If a column has no entry, the evidence shows nothing about it.
 type keySource map[Key]*keyEvidence
 
 // A keyEvidence is an entry of a source. It has the keys that a column holds, and the

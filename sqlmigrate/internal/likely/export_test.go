@@ -5,8 +5,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Meaning classifies the name of a column as "", "elsewhere", "role", "weak" or "named",
-// and returns the first key to which the column may refer.
+// Meaning returns "named", "weak", "role", "elsewhere" or "", as TestNames explains, for
+// the name of a column of table. It also returns the first key to which the column may
+// refer.
 func Meaning(survey *engine.Survey, keys []Key, table plan.TableName, column string) (string, string) {
 	tables := newTableIndex(survey.Tables, keys)
 	tables.findOwners(survey)

@@ -17,7 +17,8 @@ import (
 
 // Find returns the narrow columns of the survey that may hold one of the keys, sorted by
 // table, and in a table in the order of the survey. It first judges each column by the
-// catalog, then reads samples of the columns for which this does not decide.
+// catalog, for example by its foreign keys and its name. If this does not decide, it
+// compares a sample of the column's values with the keys.
 func Find(ctx context.Context, in Input) (found []plan.LikelyReference, err error) {
 	in.Keys = slices.Clone(in.Keys)
 	slices.SortFunc(in.Keys, func(a, b Key) int { return cmp.Compare(a.String(), b.String()) })
@@ -44,13 +45,13 @@ func Find(ctx context.Context, in Input) (found []plan.LikelyReference, err erro
 	return found, nil
 }
 
-// judge returns the suspect for a column, or nil if the column does not hold one of the
-// keys. It decides by the sources, for example a foreign key, then by the name and the
-// comment of the column. If these do not decide, it returns a suspect without a reason, of
-// which weighValues compares the values with the keys.
+// judge returns the suspect for a column, or nil if the column holds none of the keys. It
+// decides by the sources, for example by a foreign key, then by the name and the comment of
+// the column. If none of these decides, judge returns a suspect without a reason, and
+// weighValues then compares the values of the column with the keys.
 func (f *finder) judge(c engine.NarrowColumn) *suspect {
 	id := columnOf(c.Table, c.Name)
-	if c.Assigned { // the database assigns it, so it is the key of its own table
+	if c.Assigned { // the database assigns the values, so the column is the key of its own table
 		return nil
 	}
 	for _, source := range f.sources {
@@ -77,8 +78,8 @@ func (f *finder) judge(c engine.NarrowColumn) *suspect {
 	if _, isKey := f.keys[id]; isKey || s.meaning == otherKey { // a moved key, or a reference to another table
 		return nil
 	}
-	// The name of a primary key usually means the key itself. Some are references
-	// nevertheless, such as redirect.rd_from, so only the values decide.
+	// The name of a primary key usually means the key itself. Some primary keys are
+	// references nevertheless, such as redirect.rd_from, so only the values decide.
 	if c.Alone {
 		s.meaning = noMeaning
 	}

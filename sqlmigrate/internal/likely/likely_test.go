@@ -107,8 +107,10 @@ func narrowColumns(keys []likely.Key) (columns []engine.NarrowColumn) {
 	return columns
 }
 
-// A table whose name has all words of the column is preferred to a table whose name has
-// only the words after a qualifier such as main.
+// A qualifier such as main or new can be a part of a table's name. main_account_id refers
+// to shop_main_accounts, whose name has all words of the column, and not to bank_accounts.
+// new_account_id may refer to either table, because neither name has the word new. The
+// survey has bank_accounts first, so the key of bank_accounts is the first.
 func TestNamesWithQualifiers(t *testing.T) {
 	t.Parallel()
 	main, bank := plan.TableName{Name: "shop_main_accounts"}, plan.TableName{Name: "bank_accounts"}
@@ -205,8 +207,9 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// The probes of a sample lie between its values, also if their difference exceeds the
-// largest int64, as of a column with a negative number and a Snowflake ID.
+// The probes of a sample lie between the smallest and the largest value of the sample. This
+// also holds if the difference of these values exceeds the largest int64, for example if a
+// column has a negative number and a Snowflake ID.
 func TestProbes(t *testing.T) {
 	t.Parallel()
 	for name, ends := range map[string][2]int64{

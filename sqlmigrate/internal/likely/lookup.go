@@ -35,11 +35,13 @@ func (f *finder) sample(ctx context.Context, table plan.TableName, suspects []*s
 	}
 }
 
-// A lookup is the result of looking up the values of columns in a key, for example in
-// users.id. It has the range of the key, and the numbers that exist as the key. Besides the
-// values, probes are looked up, which are random numbers between the smallest and the
-// largest value of a column. If these exist too, the key has few gaps, so that it means
-// little if all values exist.
+// A lookup shows which values of columns exist as a key, for example as users.id. It has
+// the range of the key, and the numbers that exist as the key.
+//
+// Besides the values, a lookup has probes, which are random numbers between the smallest
+// and the largest value of a column. They show how many of all these numbers exist as the
+// key. If most probes exist, the key has few gaps. Then any number is likely to exist, and
+// it means little that all values of the column do.
 type lookup struct {
 	key               Key
 	unknown           bool // whether the key cannot be read
@@ -52,9 +54,9 @@ const (
 	secondProbes = 50 // number of probes in the second look-up, which reads all values of a sample
 )
 
-// lookUp finds which values of the columns exist as the key. It looks up few values of
-// each column first, and then all values of the columns for which this is worth the time.
-// Both use the index of the key.
+// lookUp finds which values of the columns exist as the key. It first looks up few values
+// of each column. If these exist, it then looks up all values of the column's sample. The
+// queries use the index of the key.
 func (f *finder) lookUp(ctx context.Context, key Key, undecided []*suspect) *lookup {
 	p := &lookup{key: key, existing: map[int64]bool{}}
 	query := fmt.Sprintf("SELECT MIN(%[1]s), MAX(%[1]s) FROM %[2]s", f.quote(key.Column), f.in.Engine.Quote(key.Table))
@@ -69,9 +71,9 @@ func (f *finder) lookUp(ctx context.Context, key Key, undecided []*suspect) *loo
 		first = slices.Concat(first, s.values.thinned(firstProbes), s.values.probes(firstProbes))
 	}
 	f.readExisting(ctx, p, first)
-	// All values of a column are only worth the time if the first values exist. If the name
-	// has no meaning, the column must also have a chance to pass isEvidence, because its
-	// values span the range of the key, or because a probe does not exist.
+	// Look up all values of a column only if its first values exist. If its name has no
+	// meaning, the column must also have a chance to pass isEvidence, because its values
+	// span the range of the key, or because a probe does not exist.
 	for _, s := range undecided {
 		if p.hasAll(s.values.thinned(firstProbes)) && (s.meaning != noMeaning || p.isSpanned(s.values) || !p.hasAll(s.values.probes(firstProbes))) {
 			second = slices.Concat(second, s.values, s.values.probes(secondProbes))

@@ -58,10 +58,11 @@ func (n *columnName) splitGlued(last int) {
 	}
 }
 
-// namesRow reports whether the name has a form like created_by, assigned_to or merged_into,
-// which refers to a row without a word for a key. A name that ends with by refers to a row,
-// unless one of the listed words stands before by, as in sort_by. A name that ends with to,
-// from, into or of does so only after a participle (…ed) or a listed word, as reports_to.
+// namesRow reports whether the name refers to a row by its form alone, without a word for a
+// key, as created_by, assigned_to and merged_into do. A name that ends with by refers to a
+// row, unless one of the listed words stands before by, as in sort_by. A name that ends
+// with to, from, into or of refers to a row only if a participle (…ed) or a listed word
+// stands before this word, as in reports_to.
 func (n columnName) namesRow() bool {
 	last := len(n.words) - 1
 	if last < 1 {

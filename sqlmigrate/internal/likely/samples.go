@@ -71,9 +71,8 @@ func (values sampleValues) thinned(n int) sampleValues {
 }
 
 // probes returns n random numbers between the smallest and the largest value, possibly with
-// duplicates. They are the same in every run, so that a plan does not change. If many of
-// these probes exist as a key, the key has few gaps, and it means little that all values
-// exist. For fewer than minValues values, probes returns nil.
+// duplicates. It returns the same numbers in every run, so that a plan does not change. The
+// type lookup explains their use. For fewer than minValues values, probes returns nil.
 func (values sampleValues) probes(n int) sampleValues {
 	if len(values) < minValues {
 		return nil

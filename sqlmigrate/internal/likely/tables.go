@@ -157,8 +157,9 @@ func (t *tableIndex) meaningWithoutKeyWord(table plan.TableName, n columnName) (
 }
 
 // byKeyName returns the given keys whose own name is at the end of the column's name n, for
-// example film.film_id for original_film_id. If other words precede it, the name of the key
-// must have two words, because a single word such as mid can end a name by chance.
+// example film.film_id for original_film_id. If other words precede the name of the key in
+// n, this name must have two words or more, because a single word such as mid can end a
+// name by chance. If there is no such key, byKeyName returns the result of idFirst.
 func (t *tableIndex) byKeyName(n columnName) []Key {
 	for i := range n.words {
 		if keys := t.named[strings.Join(n.words[i:], "_")]; len(keys) > 0 && (i == 0 || len(n.words)-i > 1) {
@@ -168,10 +169,11 @@ func (t *tableIndex) byKeyName(n columnName) []Key {
 	return t.idFirst(n)
 }
 
-// idFirst returns the given keys whose names are id and the name of their table, such as
-// id_address of ps_address, if the column's name contains the name of the key, as
-// id_address_delivery does. It prefers the first words of the column's name, and of these
-// the longest name of a key.
+// idFirst returns the given keys whose name is contained in the column's name n, and is id
+// followed by the name of their table. Instead of the whole name of the table, its last
+// words are enough. For example, id_address_delivery contains id_address, the key of table
+// ps_address. If n contains the names of several keys, idFirst prefers the first of them,
+// and of those that begin at the same word the longest.
 func (t *tableIndex) idFirst(n columnName) []Key {
 	for from := range n.words {
 		for to := len(n.words); to > from; to-- {
@@ -189,9 +191,10 @@ func (t *tableIndex) idFirst(n columnName) []Key {
 	return nil
 }
 
-// findOwners fills t.owners. The owner of a given key is another given key to which it
-// refers. findOwners finds it by a foreign key or by the name of the key. The name does not
-// count if the database assigns the key, because the key then has values of its own.
+// findOwners fills t.owners. A given key can itself refer to another given key, its owner,
+// for example user_stats.user_id to users.id. findOwners finds the owner by a foreign key,
+// or by the name of the key that refers to it. The name does not count if the database
+// assigns this key, because the key then has values of its own.
 func (t *tableIndex) findOwners(survey *engine.Survey) {
 	given, unassigned := map[Key]Key{}, map[Key]bool{}
 	for _, key := range t.keys {

@@ -17,11 +17,11 @@ var (
 	keywords = wordSet("on where join left right inner outer full cross natural using set group order having limit union and or values returning straight_join for when then do from")
 )
 
-// joins returns the pairs of columns that text, the definition of a view or function,
-// compares by = or IN, with their names in lower case. For example, it returns o.user_id
-// and users.id for "FROM o JOIN users u ON o.user_id = u.id". known has all tables by their
-// names in lower case. joins does not parse the SQL completely. A wrong pair has little
-// effect, because a pair only counts if one column is a key.
+// joins returns the pairs of columns that text compares by = or IN, with their names in
+// lower case. text is the definition of a view or function. For example, joins returns
+// o.user_id and users.id for "FROM o JOIN users u ON o.user_id = u.id". known has all
+// tables by their names in lower case. joins does not parse the SQL completely. A wrong
+// pair has little effect, because a pair only counts if one column is a key.
 func joins(text string, known map[string][]plan.TableName) [][2]Key {
 	edge := make([]string, 6) // empty words before and after the text, so that no index is out of range
 	words := slices.Concat(edge, wordsOfSQL(text), edge)
@@ -123,9 +123,10 @@ func isName(word string) bool {
 	return word != "" && !strings.ContainsAny(word[:1], ".,;=<>![:0123456789")
 }
 
-// columns returns the column with which words begin, for example o.user_id for the words
-// o, ., user_id and =. The result has a column for each table for which the name or alias o
-// may stand. It is nil if words do not begin with a name, a dot and a column.
+// columns returns the columns that the first three of words can mean, which are the name or
+// alias of a table, a dot, and a column. For example, for the words o, ., user_id and =, it
+// returns the column user_id of each table for which o may stand. It returns nil if words
+// do not begin in this form.
 func (a aliasIndex) columns(words []string) []Key {
 	if words[1] != "." {
 		return nil

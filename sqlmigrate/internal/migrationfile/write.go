@@ -23,9 +23,9 @@ type Migration struct{ Name, Up, Down string }
 // A file is the name of a file to write, within the directory, and its text.
 type file struct{ name, text string }
 
-// Write writes all migrations to dir, which it creates if necessary, with versions above
-// those of the files in dir. After an error it leaves no new file. It never overwrites a
-// file.
+// Write writes all migrations to dir, which it creates if necessary. The versions of the
+// new files are above the versions of all files in dir. After an error there is no new
+// file. Write never overwrites a file.
 func Write(dir string, format engine.Format, migrations []Migration) error {
 	if !slices.Contains(engine.Formats, format) {
 		return fmt.Errorf("sqlmigrate: unknown format %q: want %s, %s or %s", format, engine.GolangMigrate, engine.Goose, engine.Atlas)
@@ -131,10 +131,11 @@ type folder struct {
 	version uint64   // the largest version; 0 if there is none
 }
 
-// readFolder reads the names of the migration files in dir. It returns an error if a file is
-// of golang-migrate and format is another, or the reverse. Goose and Atlas would read the
+// readFolder reads the names of the migration files in dir. The files of golang-migrate and
+// of the other tools must not be in the same directory. Goose and Atlas would read the
 // pairs of golang-migrate as files of their own, and golang-migrate would ignore the files
-// of Goose and Atlas.
+// of Goose and Atlas. Therefore readFolder returns an error for a file of golang-migrate if
+// format is another, and for any other migration file if format is that of golang-migrate.
 func readFolder(dir string, format engine.Format) (*folder, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -163,14 +164,16 @@ func readFolder(dir string, format engine.Format) (*folder, error) {
 }
 
 // versions returns n versions above all versions in the folder, because the tools skip a
-// file with a smaller version than the last that they have run. The versions are timestamps,
-// for example 20250131120000, from now on in steps of a second.
+// file with a smaller version than the last that they have run. The versions are
+// timestamps, for example 20250131120000, with a second between them. The first is now, or
+// a later time if the newest file in the folder has a later timestamp.
 //
-// If the folder has sequential numbers, it returns the next numbers, for example 000013. A
-// timestamp would be wrong there, because a later sequential number would be smaller than
-// the timestamp.
+// If the folder has sequential numbers, versions returns the next numbers, for example
+// 000013. A timestamp would be wrong there, because a later sequential number would be
+// smaller than the timestamp.
 func (f *folder) versions(n int, now time.Time) ([]string, error) {
-	// A sequential number gets as many digits as the version of the newest file has.
+	// A sequential number gets leading zeros, so that it has at least as many digits as the
+	// version of the newest file.
 	next := func(i int) string { return fmt.Sprintf("%0*d", strings.Index(f.newest, "_"), f.version+1+uint64(i)) }
 	if f.newest == "" || f.version >= firstStamp {
 		stamp, err := f.stampAfter(now)

@@ -8,12 +8,12 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// elementsOf splits create, the text of SHOW CREATE TABLE, into its elements, which are
-// the definitions of columns, keys and constraints, and the options that follow. For
-// example, CREATE TABLE `t` (`id` int, PRIMARY KEY (`id`)) ENGINE=InnoDB has the elements
-// `id` int and PRIMARY KEY (`id`). A plan needs these definitions because a MODIFY has to
-// repeat the whole definition of a column, and no other source is complete on every
-// server.
+// elementsOf parses create, the text of SHOW CREATE TABLE. It returns the elements, which
+// are the definitions of columns, keys and constraints, and the options of the table, which
+// are the text after the elements. For example, CREATE TABLE `t` (`id` int, PRIMARY KEY
+// (`id`)) ENGINE=InnoDB has the elements `id` int and PRIMARY KEY (`id`), and the option
+// ENGINE=InnoDB. A plan needs the elements because a MODIFY has to repeat the whole
+// definition of a column, and no other source is complete on every server.
 func elementsOf(create string) (elements []string, options string, err error) {
 	text := maskQuoted(create)
 	open := strings.IndexByte(text, '(')
@@ -28,7 +28,7 @@ func elementsOf(create string) (elements []string, options string, err error) {
 		case c == ')' && depth == 1, c == ',' && depth == 1: // the element ends
 			elements = append(elements, strings.TrimSpace(create[start:i]))
 			start = i + 1
-			if c == ')' { // it was the last
+			if c == ')' { // this parenthesis ends the last element
 				return elements, create[start:], nil
 			}
 		case c == ')':
@@ -38,8 +38,9 @@ func elementsOf(create string) (elements []string, options string, err error) {
 	return nil, "", errors.New("its parenthesis has no end")
 }
 
-// quoted matches a string between single or double quotes, or a name between backticks. In
-// it, a quote can be doubled and, in a string, escaped.
+// quoted matches a string between single or double quotes, or a name between backticks. A
+// quote inside of the string or name is doubled. In a string it can also follow a
+// backslash.
 var quoted = regexp.MustCompile(`(?s)'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|` + "`(?:[^`]|``)*`")
 
 // maskQuoted returns s with each byte of its strings and quoted names replaced by x, for
@@ -81,8 +82,8 @@ var UnsignedBigint = Integer{"bigint", true}
 var integer = regexp.MustCompile(`^(?i)(tinyint|smallint|mediumint|int|bigint)(\(\d+\))?( unsigned)?( zerofill)?(?: |$)`)
 
 // IntegerOf parses the type of a column. s is the type in information_schema, or the
-// definition of a column after its name. If it is not an integer type, IntegerOf returns
-// the zero value.
+// definition of a column after its name. If s does not begin with an integer type,
+// IntegerOf returns the zero value.
 func IntegerOf(s string) Integer {
 	m := integer.FindStringSubmatch(s)
 	if m == nil {
@@ -110,8 +111,8 @@ func (t Integer) Condition() string {
 	return "DATA_TYPE = '" + t.Base + "' AND COLUMN_TYPE " + not + "LIKE '%unsigned%'"
 }
 
-// Range returns the smallest and the largest value of a type that is smaller than bigint,
-// for example -128 and 127 of tinyint.
+// Range returns the smallest and the largest value of the type, for example -128 and 127 of
+// tinyint. The type must be smaller than bigint.
 func (t Integer) Range() (low, high int64) {
 	bits := map[string]int{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32}[t.Base]
 	if t.Unsigned {
@@ -120,8 +121,8 @@ func (t Integer) Range() (low, high int64) {
 	return -1 << (bits - 1), 1<<(bits-1) - 1
 }
 
-// A Definition is the definition of a column by SHOW CREATE TABLE, which is a quoted name
-// and the text that follows, for example `id` int NOT NULL AUTO_INCREMENT.
+// A Definition is the definition of a column in the text of SHOW CREATE TABLE. It begins
+// with the quoted name, for example `id` int NOT NULL AUTO_INCREMENT.
 type Definition string
 
 // split returns the name of the column, with its quotes, and the text after it.
@@ -139,7 +140,8 @@ func (d Definition) Integer() Integer {
 // As returns the definition with t in place of its integer type.
 func (d Definition) As(t Integer) Definition {
 	name, rest := d.split()
-	// Cut the type off, but not the blank after it, which integer also matches.
+	// Cut the type off. The expression integer also matches the blank after the type, which
+	// has to stay.
 	rest = rest[len(strings.TrimSuffix(integer.FindString(rest), " ")):]
 	return Definition(name + " " + t.String() + rest)
 }
@@ -181,15 +183,15 @@ type ForeignKey struct {
 	Text            string // the whole element, as SHOW CREATE TABLE writes it
 }
 
-// foreignKey matches CONSTRAINT `f` FOREIGN KEY (`a`, …) REFERENCES `schema`.`table`
-// (`b`, …). It captures, in this order, the name, the columns, the schema, which may be
-// missing, the table and its columns.
+// foreignKey matches CONSTRAINT `f` FOREIGN KEY (`a`, …) REFERENCES `schema`.`table` (`b`,
+// …). It captures the name, the columns, the schema of the parent (if there is one), the
+// parent, and the columns of the parent.
 var foreignKey = regexp.MustCompile(strings.NewReplacer("NAMES", "((?:`(?:[^`]|``)+`(?:, )?)+)", "NAME", "(`(?:[^`]|``)+`)").
 	Replace(`^CONSTRAINT NAME FOREIGN KEY \(NAMES\) REFERENCES (?:NAME\.)?NAME \(NAMES\)`))
 
-// parseForeignKey returns the foreign key that an element of the definition of table
-// child describes, and whether it describes one. The parent is in the database of child
-// unless the text names another.
+// parseForeignKey parses text, an element of the definition of table child. It returns the
+// foreign key and true, or false if the element is not a foreign key. The parent is in the
+// database of child unless the text names another database.
 func parseForeignKey(child plan.TableName, text string) (ForeignKey, bool) {
 	m := foreignKey.FindStringSubmatch(text)
 	if m == nil {

@@ -58,14 +58,14 @@ type Reader struct {
 
 	Journal Journal                   // the definitions that an unfinished run has recorded, see [JournalTable]
 	Pairs   []Pair                    // the tables with foreign keys, in all databases
-	Tables  map[plan.TableName]*Table // the tables that have been read, by each name with which they were requested
+	Tables  map[plan.TableName]*Table // the tables that have been read, by each name with which they were requested, and by the server's spelling
 
 	conn *sql.Conn
 }
 
 // A Pair is a table with a foreign key, the child, and the table to which the foreign key
-// refers, the parent. The foreign key exists, or an unfinished run has dropped it and will
-// add it back.
+// refers, the parent. The foreign key exists, or an unfinished run has dropped it, so that
+// a later run has to add it back.
 type Pair struct{ Child, Parent plan.TableName }
 
 // Read returns a Reader, for which it reads the journal of an unfinished run and the pairs
@@ -151,9 +151,9 @@ func (r *Reader) rejectSkipped(ctx context.Context) error {
 	return err
 }
 
-// Table reads a table with its definitions. If an unfinished run has changed or dropped
-// some of them, it returns the original definitions from the journal. A second call for
-// the table returns the same value.
+// Table reads a table with its definitions. If an unfinished run has changed the definition
+// of a column, or dropped a foreign key, Table returns the original definition from the
+// journal. A second call for the table returns the same value.
 func (r *Reader) Table(ctx context.Context, name plan.TableName) (*Table, error) {
 	name = r.Normalize(name)
 	if t := r.Tables[name]; t != nil {
@@ -190,9 +190,9 @@ func (r *Reader) Column(ctx context.Context, table plan.TableName, name string) 
 // orders, that is empty.
 var emptyTriggers = regexp.MustCompile(`Error 1343\b.*'triggers'`)
 
-// addTriggerFileFix returns err. If MariaDB could not read the file with the triggers of
-// the table, it adds the advice how to repair this. A KILL of a RENAME can leave an empty
-// file, which no statement can repair.
+// addTriggerFileFix returns err. If err says that MariaDB could not read the file with the
+// triggers of the table, addTriggerFileFix adds the advice to remove this file. A KILL of a
+// RENAME can leave the file empty, and no statement can repair an empty file.
 func addTriggerFileFix(name plan.TableName, err error) error {
 	if !emptyTriggers.MatchString(err.Error()) {
 		return err
@@ -200,7 +200,7 @@ func addTriggerFileFix(name plan.TableName, err error) error {
 	return fmt.Errorf("the server cannot read %s.TRG in its folder of the database, perhaps since a RENAME was killed: remove this file, run FLUSH TABLES, and revert an online move that is not finished: its triggers are lost, no row is: %w", name.Name, err)
 }
 
-// ErrView is the error of [Reader.Table] for a view, which the error of Table wraps.
+// ErrView is wrapped by the error that [Reader.Table] returns for a view.
 var ErrView = errors.New("it is a view: name a table")
 
 // readTable reads the kind, size, definition, columns and indexes of a table, and restores
@@ -289,8 +289,8 @@ func (r *Reader) readKind(ctx context.Context, name plan.TableName) (*Table, err
 
 // columnsSQL returns the name and type of each column, whether it is part of the primary
 // key, its generation expression, and its other properties (see presetSQL). SHOW CREATE
-// TABLE has them too, but in a form that differs between servers, or that a condition
-// cannot compare.
+// TABLE has these properties too, but in a form that differs between servers, or that a
+// condition cannot compare.
 const columnsSQL = "SELECT COLUMN_NAME, COLUMN_TYPE, COLUMN_KEY = 'PRI', COALESCE(GENERATION_EXPRESSION, ''), " +
 	presetSQL + ", " + restSQL + " FROM information_schema.COLUMNS WHERE %s ORDER BY ORDINAL_POSITION"
 
@@ -305,12 +305,13 @@ func (t *Table) readColumns(ctx context.Context, conn *sql.Conn) error {
 }
 
 // indexesSQL returns a row for each column of an index, with the name of the index and all
-// properties of the column as a text. A plan may create an index again only if it is
+// properties of the column as a text. A plan may create an index again only if the index is
 // unchanged.
 const indexesSQL = "SELECT INDEX_NAME, " + indexSQL + " FROM information_schema.STATISTICS WHERE %s ORDER BY INDEX_NAME, SEQ_IN_INDEX"
 
-// readTexts returns the texts of a query whose rows are a name and a text, as a list for
-// each name, for example the properties of each index.
+// readTexts runs a query whose rows have a name and a text, and returns the list of texts
+// of each name. For example, it returns the properties of the columns of each index, by the
+// names of the indexes.
 func (r *Reader) readTexts(ctx context.Context, query string) (map[string][]string, error) {
 	texts := map[string][]string{}
 	found, err := rows.Read[struct{ Name, Text string }](ctx, r.conn, query)

@@ -1,6 +1,7 @@
-// Package mycatalog reads the catalog of MySQL and MariaDB for packages mysql and
-// myonline. A [Table] describes a table as it was before an unfinished run. Its methods
-// return conditions with which a statement checks that the table has not changed since.
+// Package mycatalog reads the catalog of MySQL and MariaDB for packages mysql and myonline.
+// A [Table] describes a table, with the foreign keys and the definitions of columns that it
+// had before an unfinished run. The methods of a Table return conditions with which a
+// statement checks that the table has not changed since the Table was read.
 //
 // [Open], [Read], [Definitions] and the methods of [Reader] send queries (reader.go). All
 // other functions and methods only compute. table.go describes tables, and definition.go
@@ -61,10 +62,10 @@ func SchemaOf(t plan.TableName) string {
 
 // These expressions describe a row of information_schema.COLUMNS without the properties
 // that a phase changes, so that two results are equal if nobody else has changed the
-// column. presetSQL is the default of the column as a literal, or NULL without a default.
-// It removes leading zeros, because a default loses them together with ZEROFILL. restSQL
-// has the other properties, except the type. From EXTRA it removes auto_increment, and the
-// words that servers write differently.
+// column. presetSQL is the default of the column as a literal, or the text NULL if the
+// column has no default. It is without leading zeros, because a default loses its leading
+// zeros together with ZEROFILL. restSQL has the other properties, except the type. From
+// EXTRA it removes auto_increment, and the words that servers write differently.
 const (
 	presetSQL = "QUOTE(TRIM(LEADING '0' FROM COLUMN_DEFAULT))"
 	restSQL   = "CONCAT_WS(' ', IS_NULLABLE, QUOTE(COLLATION_NAME), QUOTE(" +
@@ -89,10 +90,10 @@ func (c *Column) Has(conditions ...string) string {
 		WhereTable(c.Table.TableName), Literal(c.Name), strings.Join(conditions, " AND "))
 }
 
-// Same returns a condition for [Column.Has] that nobody has changed the column since it
-// was read. It ignores the type, AUTO_INCREMENT and the generation expression. It compares the
-// default of the column with preset, which has the form of Column.Preset, and not with
-// c.Preset, because a phase may have removed the default since.
+// Same returns a condition for [Column.Has] that nobody has changed the column since it was
+// read. It ignores the type, AUTO_INCREMENT and the generation expression. It compares the
+// default of the column with preset, and not with c.Preset, because a phase may have
+// removed the default since. preset has the form of Column.Preset.
 func (c *Column) Same(preset string) string {
 	return exactly(presetSQL, preset) + " AND " + exactly(restSQL, c.Rest)
 }
@@ -103,9 +104,9 @@ func (c *Column) Same(preset string) string {
 // writes the texts differently, for example 1000 for 1e3.
 //
 // The condition only matters on MariaDB, where a CHECK can belong to a column, and the
-// catalog gives it the name of the column. MODIFY drops such a CHECK unless it repeats it.
-// In MySQL every CHECK belongs to the table, and MODIFY does not change it, so AndChecks
-// returns "".
+// catalog gives it the name of the column. A MODIFY of the column drops such a CHECK unless
+// the statement repeats the CHECK. In MySQL every CHECK belongs to the table, and MODIFY
+// does not change it, so AndChecks returns "".
 func (c *Column) AndChecks(texts bool) string {
 	if c.Table.checks == nil {
 		return ""
@@ -120,8 +121,8 @@ func (c *Column) AndChecks(texts bool) string {
 	return and
 }
 
-// fromChecks returns the FROM and WHERE clauses of a query for the checks of the table. It
-// is for MariaDB.
+// fromChecks returns the FROM and WHERE clauses of a query for the checks of the table.
+// Only MariaDB has the column TABLE_NAME in this view.
 func (t *Table) fromChecks() string {
 	return fmt.Sprintf("FROM information_schema.CHECK_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = %s AND TABLE_NAME = %s", SchemaOf(t.TableName), Literal(t.Name))
 }
@@ -137,10 +138,11 @@ func (t *Table) IndexUnchanged(name string) string {
 
 // Fingerprint returns an SQL expression for a text that changes when somebody changes the
 // table in the catalog, except its triggers. The text is the number of rows that describe
-// the table in the catalog, and a hash of these rows. The hash is the XOR of 64 bits of
-// the hash of each row, so it does not depend on their order. The rows are the columns,
-// the indexes, the constraints, the columns of foreign keys, and the actions (ON DELETE,
-// ON UPDATE) of the foreign keys from and to the table.
+// the table in the catalog, and a number that the server computes from these rows. To
+// compute it, the server hashes each row, and combines 64 bits of each hash by XOR, so that
+// the order of the rows does not matter. The rows are the columns, the indexes, the
+// constraints, the columns of foreign keys, and the actions (ON DELETE, ON UPDATE) of the
+// foreign keys from and to the table.
 func (t *Table) Fingerprint() string {
 	return fmt.Sprintf("(SELECT CONCAT(COUNT(*), ' ', BIT_XOR(CAST(CONV(LEFT(SHA2(state, 256), 16), 16, 10) AS UNSIGNED))) FROM (\n"+
 		"  SELECT CONCAT_WS(' ', BINARY 'column', QUOTE(COLUMN_NAME), COLUMN_TYPE, "+presetSQL+", "+restSQL+", QUOTE(GENERATION_EXPRESSION)) AS state FROM information_schema.COLUMNS WHERE %[1]s\n"+
@@ -198,8 +200,8 @@ func (f ForeignKey) Unchanged() string {
 }
 
 // Renamed returns the definition of the foreign key with another name, and with parent in
-// place of the table to which it refers. A copy of the child table gets this definition,
-// to refer to the copy of its parent.
+// place of the table to which it refers. In an online move, the shadow of the child gets
+// this definition, so that it refers to the shadow of the parent.
 func (f ForeignKey) Renamed(name string, parent plan.TableName) string {
 	const references = " REFERENCES "
 	text := strings.Replace(f.Text, Quote(f.Name), Quote(name), 1)
@@ -209,10 +211,10 @@ func (f ForeignKey) Renamed(name string, parent plan.TableName) string {
 }
 
 // rule returns the names that the catalog may show for the action of the foreign key on
-// event, which is DELETE or UPDATE. It returns them as literals for an IN list, for
-// example 'CASCADE'. If the definition has no action, or RESTRICT or NO ACTION, it returns
-// both of these, because they are the same in InnoDB, and servers differ in which of them
-// they leave out of the definition.
+// event, which is DELETE or UPDATE. It returns them as literals for an IN list, for example
+// 'CASCADE'. If the definition has no action, or RESTRICT or NO ACTION, rule returns these
+// two names. The two actions are the same in InnoDB. A server leaves one of the two out of
+// the definition, and servers differ in which.
 func (f ForeignKey) rule(event string) string {
 	for _, rule := range []string{"CASCADE", "SET NULL", "SET DEFAULT"} {
 		if indexUnquoted(f.Text, " ON "+event+" "+rule) >= 0 {

@@ -10,9 +10,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A Table is a table as it was before an unfinished run, see [JournalTable]. Its schema is
-// empty if it is in the current database, so that the plan also works in a database with
-// another name.
+// A Table describes a table. If an unfinished run has changed the table, the field Foreign
+// and the definitions of the columns are as they were before this run, see [JournalTable].
+// The other fields describe the table as it is now. Its schema is empty if it is in the
+// current database, so that the plan also works in a database with another name.
 type Table struct {
 	plan.TableName
 
@@ -60,8 +61,8 @@ func (c *Column) Assigned() string {
 }
 
 // Computed reports whether the default of the column is an expression, for example a
-// function that returns the present tenant. An expression that counts or draws numbers,
-// such as nextval, does not count, because such a default assigns new keys.
+// function that returns the present tenant. It returns false for an expression that
+// generates numbers, such as nextval or rand, because such a default assigns new keys.
 func (c *Column) Computed() bool {
 	if slices.ContainsFunc([]string{"nextval(", "NEXTVAL(", "uuid_short(", "rand("}, c.Definition.Has) {
 		return false
@@ -106,7 +107,7 @@ func (t *Table) Key() []*Column {
 // name of the key itself.
 func (t *Table) IsUnique(columns []string) bool {
 	return slices.ContainsFunc(t.Elements, func(e string) bool {
-		e = strings.Replace(e, "PRIMARY KEY (", "UNIQUE KEY `` (", 1) // a primary key is the only key without a name
+		e = strings.Replace(e, "PRIMARY KEY (", "UNIQUE KEY `` (", 1) // a primary key has no name: insert an empty name, so that the columns are at the same places
 		return strings.HasPrefix(e, "UNIQUE KEY ") && !IsFunctional(e) && slices.EqualFunc(QuotedNames(e)[1:], columns, strings.EqualFold)
 	})
 }
@@ -134,13 +135,16 @@ func Serves(element string, f ForeignKey) bool {
 	return IsIndex(element) && !IsFunctional(element) && slices.EqualFunc(f.Columns, QuotedNames(element)[1:], strings.EqualFold)
 }
 
-// JournalTable is the name of the journal in the current database. The journal stores the
-// definitions that a phase would lose if it were interrupted half-way, because its
-// statements remove them. These are the foreign keys that the phase drops for a while, and
-// the original definitions of columns. The phase writes the journal first, and drops it at
-// its end. While the journal exists, an inspection sees the schema as it was before the
-// phase. Therefore it makes the same plan, and the statements skip the work that has been
-// done. Only packages mycatalog and mysql read the journal.
+// JournalTable is the name of the journal in the current database. The journal stores
+// definitions that the statements of a phase remove, and that would be lost if the phase
+// were interrupted half-way. These are the foreign keys that the phase drops for a while,
+// and the original definitions of columns. The phase begins by writing the journal, and
+// ends by dropping it. While the journal exists, an inspection sees the schema as it was
+// before the phase. Therefore the inspection makes the same plan as before the phase, and
+// the statements of the plan skip the work that has been done. Only packages mycatalog and
+// mysql read the journal.
+//
+// Online moves have a journal of their own, see [OnlineTable].
 const JournalTable = "sqlmigrate_journal"
 
 // OnlineTable is the name of the table in which package myonline stores online moves, a

@@ -93,9 +93,9 @@ func noteUnsigned(g *graph) (found engine.Findings) {
 	return found
 }
 
-// blockTable returns a blocker for a system-versioned table, which is a table of MariaDB
-// that keeps old versions of its rows, and a note on a table of another storage engine
-// than InnoDB.
+// blockTable returns a blocker for a system-versioned table, and a note on a table of
+// another storage engine than InnoDB. A system-versioned table of MariaDB keeps old
+// versions of its rows.
 func blockTable(t *mycatalog.Table) (found engine.Findings) {
 	if t.Kind == "SYSTEM VERSIONED" {
 		found.Block(t.TableName, "table "+t.String(), "it is system-versioned, and its history keeps such a table from being changed",
@@ -109,8 +109,9 @@ func blockTable(t *mycatalog.Table) (found engine.Findings) {
 
 // blockColumn returns the blockers of a column of the plan, and notes on changes that its
 // user may not expect. A key that is ahead of the clock is a blocker, because a generator
-// could issue the same number later. This counts only for a column that the plan widens or
-// that the database assigns, because the plan does not move the other columns.
+// could issue the same number later. Such a key blocks the plan only if the plan widens the
+// column, or if the database assigns the column, because the plan does not change other
+// columns.
 func (g *graph) blockColumn(c *column, want engine.Request) (found engine.Findings) {
 	switch {
 	case c.Generated != "":
@@ -147,8 +148,8 @@ var rangePartitions = regexp.MustCompile(`(?m)^[ /*!\d]*PARTITION BY (?:RANGE|LI
 
 // partitionedBy returns the column or expression that decides the partition of a row, for
 // example `id`, if there can be a value without a partition. It returns "" for a table
-// without partitions, or one that is partitioned by HASH or KEY, which have a partition
-// for every key.
+// without partitions. It also returns "" for a table that is partitioned by HASH or KEY,
+// because such a table has a partition for every key.
 func partitionedBy(t *mycatalog.Table) string {
 	if m := rangePartitions.FindStringSubmatch(t.Options); m != nil {
 		return m[1]

@@ -76,8 +76,9 @@ func TestMySQLCancelled(t *testing.T) {
 	})
 }
 
-// If a program has only a single connection and no pool, Apply cannot end a statement
-// that waits for a lock. Its error says so, and how to end the statement by hand.
+// If a program passes a single connection and no pool, Apply cannot end a statement that
+// waits for a lock. The error of Apply says so, and contains the KILL by which an operator
+// can end the statement.
 func TestMySQLCancelledOnOneConnection(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

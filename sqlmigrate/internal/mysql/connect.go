@@ -11,9 +11,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// A connector computes the connected set, which are the columns whose types must stay
-// equal because one refers to the other. It follows references from column to column, and
-// reads the tables to which they lead.
+// A connector computes the connected set. The columns of this set hold the same keys,
+// because they refer to each other, so their types must stay equal. It follows references
+// from column to column, and reads the tables to which they lead.
 type connector struct {
 	*graph
 	engine.Findings
@@ -37,8 +37,8 @@ func readGraph(ctx context.Context, r *mycatalog.Reader, want engine.Request) (*
 }
 
 // requestedKeys returns the keys of the requested tables, and all columns that references
-// connect with them. It adds a note on each key among these that the database assigns in a
-// table that was not requested, because the plan moves this key too.
+// connect with them. The plan also moves connected keys of tables that were not requested.
+// requestedKeys adds a note on each of these keys that the database assigns.
 func (n *connector) requestedKeys(ctx context.Context, names []plan.TableName) ([]*column, error) {
 	requested := map[*mycatalog.Table]bool{}
 	var keys []*mycatalog.Column
@@ -97,10 +97,11 @@ func isGeneratedKey(key *mycatalog.Column) bool {
 	return key.Name == "my_row_id" && key.Definition.Has("INVISIBLE")
 }
 
-// unfinishedColumns returns the columns that an unfinished run has recorded in the
-// journal, and all columns connected with them, so that this plan completes that run. It
-// leaves out the columns that connect has returned before. A foreign key in the journal
-// needs nothing here, because n.Table has restored it in the definition of its table.
+// unfinishedColumns returns the columns that an unfinished run has recorded in the journal,
+// and all columns connected with them, so that this plan completes that run. It leaves out
+// the columns that connect has returned before. For a foreign key in the journal there is
+// nothing to return, because n.Table has already restored the foreign key in the definition
+// of its table.
 func (n *connector) unfinishedColumns(ctx context.Context) ([]*column, error) {
 	if !n.Journal.Exists {
 		return nil, nil
@@ -122,7 +123,7 @@ func (n *connector) unfinishedColumns(ctx context.Context) ([]*column, error) {
 
 // connect returns columns, and all columns that references connect with them in either
 // direction. It leaves out columns that an earlier call has returned. It also sets the new
-// types.
+// types of the columns that it returns.
 func (n *connector) connect(ctx context.Context, columns []*mycatalog.Column) ([]*column, error) {
 	n.placed = nil
 	for _, c := range columns {
@@ -154,8 +155,9 @@ func (n *connector) place(c *mycatalog.Column) *column {
 // setNewTypes sets the new types of columns that are connected with each other. A narrow
 // column becomes bigint. Foreign keys require equal types, and a bigint unsigned does not
 // change, so a narrow unsigned column becomes bigint unsigned if one of the columns is
-// bigint unsigned. A signed column can be connected with it only by a reference without a
-// foreign key, so it becomes bigint even then.
+// bigint unsigned. A narrow signed column becomes bigint even then. Only a reference
+// without a foreign key can connect it with a bigint unsigned, and such a reference does
+// not require equal types.
 func setNewTypes(connected []*column) {
 	unsigned := slices.ContainsFunc(connected, func(c *column) bool { return c.Integer() == mycatalog.UnsignedBigint })
 	for _, c := range connected {

@@ -25,11 +25,12 @@ func detachPhase(g *graph, issued int64) plan.Phase {
 	return phase
 }
 
-// detachStep returns the step after which the database does not assign the column any
-// more. It removes the default of the column or AUTO_INCREMENT. The way back restores the
-// default, or AUTO_INCREMENT with the value of its counter, which is stored before the counter
-// is removed. The step turns foreign_key_checks off, because MySQL otherwise refuses to
-// change a column to which a foreign key refers, although its type stays the same.
+// detachStep returns the step after which the database does not assign the column any more.
+// It removes the default of the column or AUTO_INCREMENT. The way back restores the
+// default, or AUTO_INCREMENT with the value of its counter, which is stored before the
+// counter is removed. The step turns foreign_key_checks off, because MySQL otherwise
+// refuses to change a column to which a foreign key refers, even if the type of the column
+// stays the same.
 func detachStep(g *graph, c *column) plan.Step {
 	t := c.Table
 	whenAssigned, whenUnassigned := assignmentQueries(c)
@@ -50,9 +51,10 @@ func detachStep(g *graph, c *column) plan.Step {
 
 // parkPhase returns phase park, which takes the place of phases detach and guard if the
 // database is to go on assigning keys. It sets the AUTO_INCREMENT counters so high that
-// they assign no number that a generator issues. It leaves out counters that are that high
-// already. It also leaves out columns with a DEFAULT, because a default, unlike
-// AUTO_INCREMENT, does not continue from the largest key that a program has inserted.
+// they assign no number that a generator issues in the next ten years. It leaves out
+// counters that are so high already. It also leaves out columns with a DEFAULT, because a
+// default, unlike AUTO_INCREMENT, does not continue from the largest key that a program has
+// inserted.
 func parkPhase(g *graph, want engine.Request) plan.Phase {
 	phase := plan.Phase{Name: plan.Park}
 	for _, c := range slices.Concat(byTable(g.assignedColumns())...) {
@@ -65,9 +67,10 @@ func parkPhase(g *graph, want engine.Request) plan.Phase {
 }
 
 // parkStep returns the step that parks the counter of the column's table, which means to
-// set it so high that it assigns no number that a generator issues. The way back sets it
-// to its present value. The step fails if the column is still narrow, because the counter
-// would be beyond the type of the column, and the server would refuse every row.
+// set the counter so high that it assigns no number that a generator issues in the next ten
+// years. The way back sets the counter to its present value. The step fails if the column
+// is still narrow, because the counter would be beyond the type of the column, and the
+// server would refuse every row.
 func parkStep(c *column, want engine.Request) plan.Step {
 	rejectNarrow := rejectUnless(fmt.Sprintf("sqlmigrate: refused: %s is not a bigint with AUTO_INCREMENT: apply phase widen, or inspect again", c),
 		c.Has("DATA_TYPE = 'bigint'", "EXTRA LIKE '%auto_increment%'"))
@@ -86,9 +89,9 @@ func assignmentQueries(c *column) (whenAssigned, whenUnassigned string) {
 }
 
 // oldKeysOnly returns a statement that fails if the column holds Snowflake IDs, which are
-// keys that are equal to issued or larger. The statement runs before phase detach or park is
-// taken back. After that, the database would continue from the largest key, and assign IDs
-// that a generator issues too.
+// keys that are equal to issued or larger. The statement runs before phase detach or park
+// is taken back, because the database would then continue from the largest key, and assign
+// IDs that a generator issues too.
 func oldKeysOnly(c *column, issued int64) plan.Statement {
 	return rejectUnless(
 		fmt.Sprintf("sqlmigrate: refused: %s has Snowflake IDs, the database would continue from them", c),
@@ -99,8 +102,8 @@ func oldKeysOnly(c *column, issued int64) plan.Statement {
 // counters for the way back. A table without AUTO_INCREMENT has no counter, and when
 // AUTO_INCREMENT is added again, it counts from the largest key in the table. If the last
 // row was deleted, the database would assign its key again. Users may drop the counter
-// table when they no longer want to go back. If they go back nevertheless, the counters
-// get their values at the time of the inspection.
+// table when they no longer want to go back. If they go back nevertheless, the counters get
+// the values that they had at the time of the inspection.
 const counterTable = "sqlmigrate_counters"
 
 // createCounters creates counterTable.
@@ -113,10 +116,10 @@ const createCounters = "CREATE TABLE IF NOT EXISTS `" + counterTable + "` (" +
 // it.
 const raiseCounter = "\nON DUPLICATE KEY UPDATE next = GREATEST(next, VALUES(next))"
 
-// counterOf returns the key that the table's AUTO_INCREMENT counter assigns next, as it
-// was at the time of the inspection. SHOW CREATE TABLE has it among the options of the
-// table, for example in the line ") ENGINE=InnoDB AUTO_INCREMENT=17". t.Options begins
-// after the parenthesis, which MySQLNext expects.
+// counterOf returns the key that the table's AUTO_INCREMENT counter assigns next, as it was
+// at the time of the inspection. SHOW CREATE TABLE has it among the options of the table,
+// for example in the line ") ENGINE=InnoDB AUTO_INCREMENT=17". MySQLNext expects the
+// parenthesis before the options, and t.Options does not contain it.
 func counterOf(t *mycatalog.Table) uint64 { return parking.MySQLNext(")" + t.Options) }
 
 // counterRow returns the primary key of the table's row in counterTable, as SQL values,
@@ -187,10 +190,10 @@ func withCounterTable(steps []plan.Step, columns []*column) []plan.Step {
 	return append([]plan.Step{begin}, steps...)
 }
 
-// countersFit returns statements for the way back of phase widen, which fail if an
-// AUTO_INCREMENT counter is beyond the narrow type to which its column changes back,
-// because the server would then refuse every row. A counter of one more than the largest
-// value of the type is accepted, because the largest value may be in use.
+// countersFit returns statements for the way back of phase widen. They fail if an
+// AUTO_INCREMENT counter is beyond the narrow type that its column gets back, because the
+// server would then refuse every row. A counter of one more than the largest value of the
+// type is accepted, because the largest value may be in use.
 func countersFit(columns []*column) []plan.Statement {
 	var statements []plan.Statement
 	for _, c := range columns {

@@ -22,17 +22,18 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Engine implements [engine.Engine] for MySQL and MariaDB. These servers cannot roll back
-// a change of a schema, so a run that fails half-way leaves a part of its changes.
-// Therefore a statement that must not run twice has a query, which returns whether the
-// statement has been done, and a later run skips it. A journal in the database stores the
-// definitions that an interrupted run would otherwise lose (journal.go).
+// Engine implements [engine.Engine] for MySQL and MariaDB. These servers cannot roll back a
+// change of a schema, so a run that fails half-way leaves a part of its changes. Therefore
+// a statement that must not run twice has a query, which returns whether the statement has
+// been done. A later run skips the statement if the query returns true. A journal in the
+// database stores the definitions that an interrupted run would otherwise lose
+// (journal.go).
 //
-// A narrow key, which is smaller than bigint, becomes bigint, even if it is unsigned,
-// because that is the type that GORM creates for types.ID, and because foreign keys need
-// equal types. A key that is bigint unsigned does not change: it holds every ID, and a
-// change would rewrite the table. Narrow unsigned columns that refer to such a key become
-// bigint unsigned.
+// A narrow key is a key whose type is smaller than bigint. It becomes bigint, even if it is
+// unsigned, because GORM creates bigint for types.ID, and because foreign keys need equal
+// types. A key that is bigint unsigned does not change: it holds every ID, and a change
+// would rewrite the table. Narrow unsigned columns that refer to such a key become bigint
+// unsigned.
 type Engine struct{}
 
 // Inspect implements [engine.Engine]. It returns the phases that move the requested
@@ -84,8 +85,9 @@ func (Engine) Quote(t plan.TableName) string { return mycatalog.QuoteTable(t) }
 // does not exist.
 var absentText = regexp.MustCompile(`Error 1146|Error 1049`)
 
-// Absent implements [engine.Engine]. It finds the number of the server's error in the text
-// of err, and does not need the driver's type for that.
+// Absent implements [engine.Engine]. It reports whether err says that a table or a database
+// does not exist. It finds the number of the server's error in the text of err, and does
+// not need the driver's type for that.
 func (Engine) Absent(err error) bool { return absentText.MatchString(err.Error()) }
 
 // Transactions implements [engine.Engine]. It returns false, because each change of a

@@ -52,18 +52,18 @@ func (c *column) from() mycatalog.Integer { return c.Integer() }
 // change.
 func (c *column) to() mycatalog.Integer { return c.newType }
 
-// A keyRange holds the smallest and the largest key of a column. Both are NULL in an
-// empty table.
+// A keyRange holds the smallest and the largest key of a column, limited to values that fit
+// the types of the fields. Both are NULL in an empty table.
 type keyRange struct {
-	smallest sql.NullInt64    // at most 1, so that it fits an int64
-	largest  sql.Null[uint64] // at least 0, so that it fits a uint64
+	smallest sql.NullInt64    // 1 if the smallest key is larger, so that it fits an int64
+	largest  sql.Null[uint64] // 0 if the largest key is negative, so that it fits a uint64
 }
 
 // last returns the largest key, or the largest int64 if the key is larger.
 func (k keyRange) last() types.ID { return types.ID(min(k.largest.V, math.MaxInt64)) }
 
-// A graph holds the tables of the plan and the connected set of their columns. If a run
-// did not complete, it describes them as they were before this run.
+// A graph holds the tables of the plan and the connected set of their columns. After an
+// unfinished run, the graph describes the tables as they were before this run.
 type graph struct {
 	*mycatalog.Reader
 
@@ -118,10 +118,11 @@ func (g *graph) changedColumns(f mycatalog.ForeignKey) []*column {
 	return columns
 }
 
-// findDropped returns, for each table, its foreign keys that the plan has to drop and add
-// back, because a column on either side changes its type, and those that an unfinished run
-// has dropped. The foreign keys of a table are in the order of their indexes, see the
-// field dropped.
+// findDropped returns the foreign keys for the field dropped, as a list for each table.
+// These are the foreign keys that the plan has to drop and add back, because a column on
+// either side changes its type. They are also the foreign keys that an unfinished run has
+// dropped. The foreign keys of a table are in the order of their indexes, see the field
+// dropped.
 func (g *graph) findDropped() [][]mycatalog.ForeignKey {
 	var dropped [][]mycatalog.ForeignKey
 	for _, columns := range byTable(g.allColumns()) {

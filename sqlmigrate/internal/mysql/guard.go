@@ -11,8 +11,9 @@ import (
 
 // guardPhase returns the phase that adds a CHECK that the key is positive, so that the
 // server rejects a row whose key a program has not set. It leaves out keys that refer to
-// another key, because the table of that key has the CHECK. A table that holds a key that is
-// not positive cannot get the CHECK. The phase leaves it out, and found has an omission.
+// another key, because the table of that key has the CHECK. A table that holds a key that
+// is not positive cannot get the CHECK. The phase leaves such a table out, and found has an
+// omission for the table.
 func guardPhase(g *graph) (phase plan.Phase, found engine.Findings) {
 	phase.Name = plan.Guard
 	for _, c := range slices.Concat(byTable(g.moved)...) {

@@ -9,7 +9,8 @@ import (
 )
 
 // This file has the statements that write the journal, which is a table with the
-// definitions that an interrupted run would lose. See [mycatalog.JournalTable].
+// definitions that an interrupted run would lose. See [mycatalog.JournalTable]. It is not
+// the journal of package myonline, which stores online moves.
 
 // createJournal creates the journal. A row is an entry, which has the definition of a
 // column or foreign key. The column id is the hash of the name of this object, see
@@ -62,11 +63,11 @@ func closeJournal(entries []mycatalog.Entry) []plan.Statement {
 	return []plan.Statement{{SQL: "DELETE FROM `" + mycatalog.JournalTable + "` WHERE id IN (" + ids + ")"}, drop}
 }
 
-// rejectMissing returns statements that fail if a foreign key of the entries does not
-// exist and the journal has no entry for it. Then no earlier run of a plan has dropped it,
-// but somebody else. The statements of rejectChanged, which run before the journal is
-// created, detect this too, but not if an earlier run has left a journal. The statements
-// of rejectMissing read the journal, so they run after it has been created.
+// rejectMissing returns statements that fail if a foreign key of the entries does not exist
+// and the journal has no entry for it. In this case somebody else has dropped the foreign
+// key, and not an earlier run of a plan. The statements of rejectChanged, which run before
+// the journal is created, detect this too, but not if an earlier run has left a journal.
+// The statements of rejectMissing read the journal, so they run after it has been created.
 func rejectMissing(entries []mycatalog.Entry) []plan.Statement {
 	conditions := unchangedConditions{}
 	for _, e := range entries {

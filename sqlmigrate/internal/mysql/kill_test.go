@@ -18,13 +18,14 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 )
 
-// kills is so large that several of the kills end a session while it opens a table.
+// kills is the number of kills. It is so large that several of the kills end a session
+// while the session opens a table.
 const kills = 60
 
 // If a session of MariaDB is killed while it opens a table, the triggers of the table
 // cannot be read any more, and every insert fails. After EndSession, which ends a session
-// as a run does, an insert must succeed. An account that may not flush tables needs
-// another repair.
+// as a run does, an insert must succeed. The test also runs with an account that may not
+// flush tables, for which CloseTables uses another statement.
 func TestKilledWhileItOpensTriggers(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.MariaDB)

@@ -106,8 +106,8 @@ func mysqlLargeRows(names []string) (statements []string) {
 	return statements
 }
 
-// A connected set of many tables moves in a bearable time, all references still hold for
-// keys that a float cannot store, and the way back restores the database as a dump
+// A plan for many connected tables is made in time. After the move, all references still
+// hold for keys that a float cannot store. The way back restores the database as a dump
 // program sees it.
 func TestMySQLLarge(t *testing.T) {
 	t.Parallel()

@@ -125,7 +125,8 @@ func TestMySQLOrphansWhileAway(t *testing.T) {
 	})
 }
 
-// mysqlOnce calls do before the first statement that contains text.
+// mysqlOnce returns an option with which a run calls do once, before the first statement
+// that contains text.
 func mysqlOnce(text string, do func()) sqlmigrate.ApplyOption {
 	done := false
 	return sqlmigrate.WithProgress(func(p sqlmigrate.Progress) {

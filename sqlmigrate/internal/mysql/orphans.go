@@ -15,10 +15,11 @@ import (
 
 // An orphan is a row that violates a foreign key, for example because it was written with
 // foreign_key_checks = 0. Phase widen drops foreign keys and adds them back. A plan looks
-// for orphans before it drops a foreign key. Orphans that are written while the foreign
-// key is dropped do not prevent adding it back, because the server adds it without checking
-// the existing rows, which also takes only a moment. From then on the server checks new
-// rows, and the statements of this file check the existing rows.
+// for orphans before it drops a foreign key. Rows that become orphans while the foreign key
+// is dropped do not prevent the phase from adding the foreign key back, because the server
+// then does not check the existing rows. Without this check, the statement takes only a
+// moment. From then on the server checks new rows, and the statements of this file check
+// the existing rows.
 
 // maxSearchedRows is the largest number of rows of a table in which an inspection looks
 // for orphans. A search in more rows would take too long for an inspection, so the phase
@@ -26,8 +27,8 @@ import (
 const maxSearchedRows = 200_000
 
 // The Unless query of a statement of rejectOrphans has the query for orphans between these
-// marks. The comments in them help people to find it in a migration file, and
-// explainOrphans finds it by the marks.
+// marks. The comments in the marks help people to find the query in a migration file.
+// explainOrphans also finds the query by the marks.
 const orphansBegin, orphansEnd = "NOT EXISTS (/* rows that break it: */ ", " /* until here */)"
 
 // rejectOrphans returns a statement that fails if the foreign key has orphans. unless is

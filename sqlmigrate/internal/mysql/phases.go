@@ -10,9 +10,10 @@ import (
 
 // phasesOf returns the phases that have steps, a note if they drop foreign keys, and the
 // findings of guardPhase on tables that get no CHECK. If phase widen or detach has several
-// steps, it begins and ends with a step for the journal, because an error could interrupt the
-// phase half-way. If there is an unfinished run, the first of these phases takes over the
-// run's entries of the journal, and so completes the run.
+// steps, an error could interrupt the phase half-way. Therefore the phase begins and ends
+// with a step for the journal of original definitions ([mycatalog.JournalTable]). If there
+// is an unfinished run, the first of these phases takes over the run's entries of this
+// journal, and so completes the run.
 func phasesOf(g *graph, want engine.Request) (phases []plan.Phase, found engine.Findings) {
 	widen := widenPhase(g)
 	if len(g.dropped) > 0 {
@@ -69,10 +70,11 @@ func entriesOf(g *graph, phase plan.PhaseName) []mycatalog.Entry {
 	return entries
 }
 
-// rejectChanged adds statements to the beginning of the phase that fail if the schema has
-// changed since the inspection, or if a check of the rows fails. On the way back, the last
-// step runs first, so it gets such statements too. They precede the statements that write
-// the journal, so that a phase that fails has changed nothing.
+// rejectChanged adds statements to the beginning of the phase. They fail if the schema has
+// changed since the inspection or, in phase widen, if there are orphans. The way back
+// begins with the last step, so rejectChanged adds such statements to the way back of the
+// last step too. All these statements precede the statements that write the journal, so
+// that a phase that fails has changed nothing.
 func rejectChanged(g *graph, phase *plan.Phase) {
 	if len(phase.Steps) == 0 {
 		return

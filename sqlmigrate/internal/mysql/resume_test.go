@@ -16,8 +16,8 @@ import (
 )
 
 // mysqlImplicit creates the tables of MySQLSmall and a table with foreign keys for which
-// the server creates indexes. The server names such an index after the column, but after
-// the constraint when the foreign key is added again.
+// the server creates indexes. The server names such an index after the column. When the
+// foreign key is added again, the server would name the index after the constraint.
 func mysqlImplicit(t *testing.T, on testdb.Target) *gorm.DB {
 	t.Helper()
 	db := migratetest.MySQLSmall(t, on)
@@ -134,8 +134,8 @@ func TestMySQLResumesWithNewPlan(t *testing.T) {
 	})
 }
 
-// If phase widen has stopped half-way, a new plan can take all of it back, although it
-// has not seen the original schema.
+// If phase widen has stopped half-way, a new plan can take the whole phase back, although
+// the new plan has not seen the original schema.
 func TestMySQLNewPlanTakesBackWiden(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

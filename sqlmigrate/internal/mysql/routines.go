@@ -100,8 +100,8 @@ func readRoutines(ctx context.Context, conn *sql.Conn, schema string) (routines 
 }
 
 // report returns a blocker if the routine is a trigger of a widened table that assigns a
-// key to a narrow variable, because every write to the table could then fail. It returns a
-// note if the routine has narrow variables, and if its body, its table or a variable
+// key to a narrow variable, because every write to the table could then fail. Otherwise it
+// returns a note if the routine has narrow variables, and its body, its table or a variable
 // mentions a key, because it is unknown which variables hold the key. schema is the
 // database of the routine.
 func (r routine) report(schema string, k keyNames) (found engine.Findings) {

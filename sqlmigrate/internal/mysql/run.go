@@ -58,10 +58,10 @@ func runUnlessDone(ctx context.Context, conn *sql.Conn, s plan.Statement) error 
 	return nil
 }
 
-// The statements of a script that save, change and restore the settings of the
-// connection, and delete the variables in which they are saved. A script that fails does
-// not restore the settings. When it is run again on the same connection, COALESCE keeps
-// the original values. Only MySQL runs the content of the comments /*!80000 … */, because
+// These statements of a script save, change and restore the settings of the connection, and
+// delete the variables in which the settings are saved. A script that fails does not
+// restore the settings. When it is run again on the same connection, COALESCE keeps the
+// original values. Only MySQL runs the content of the comments /*!80000 … */, because
 // MariaDB does not have the setting expiry.
 const (
 	scriptSave = "SET @sqlmigrate_mode = COALESCE(@sqlmigrate_mode, @@SESSION.sql_mode), " +

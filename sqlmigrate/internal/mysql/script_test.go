@@ -18,8 +18,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// mysqlScripts returns the migration files of a plan in order. Each file is a list of the
-// texts that the tool sends to the server one by one.
+// mysqlScripts returns the migration files of a plan, where up and down are in the order in
+// which a tool runs them. Each file is a list of the texts that the tool sends to the
+// server one by one.
 func mysqlScripts(t *testing.T, plan *sqlmigrate.Plan, format sqlmigrate.Format) (up, down [][]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -90,8 +91,8 @@ func mysqlTool(t *testing.T, db *gorm.DB, scripts [][]string) error {
 	return nil
 }
 
-// The files for migration tools move the tables as Apply does. They can be run again, and
-// the way back refuses while there are Snowflake IDs.
+// The files for migration tools move the tables as Apply does. Each file can be run twice,
+// and the way back refuses while there are Snowflake IDs.
 func TestMySQLScripts(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -208,8 +209,9 @@ func mysqlPart(t *testing.T, db *gorm.DB, statements []string) {
 	migratetest.MySQLPool(t, tool).Close()
 }
 
-// The server continues a statement after its client has gone, so the next run has to wait
-// for it.
+// The server can continue a statement of Apply after Apply has lost its connection. The
+// next Apply must wait for the end of this statement, and then complete the move without
+// losing a row.
 func TestMySQLResumesBehindLostStatement(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

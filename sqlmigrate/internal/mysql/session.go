@@ -62,10 +62,10 @@ type Session struct {
 	killed   bool   // whether End has sent a KILL to the server
 }
 
-// settingsSQL returns the ID of the connection, which a KILL needs, the database, from
-// which the name of the lock is derived, lock_wait_timeout, and the statement that
-// restores the settings that a session changes, with their present values. Only MariaDB
-// runs the content of the comment /*M! … */, and only MySQL that of /*!80000 … */.
+// settingsSQL returns the ID of the connection for a KILL, the database for the name of the
+// lock, lock_wait_timeout, and a statement. The statement restores the present values of
+// the settings that a session changes. Only MariaDB runs the text in /*M! … */, and only
+// MySQL the text in /*!80000 … */.
 const settingsSQL = "SELECT CONNECTION_ID(), COALESCE(DATABASE(), ''), @@SESSION.lock_wait_timeout, " +
 	"CONCAT('SET SESSION sql_mode = ', QUOTE(@@SESSION.sql_mode), ', SESSION foreign_key_checks = ', @@SESSION.foreign_key_checks, " +
 	"', SESSION autocommit = ', @@SESSION.autocommit, ', SESSION lock_wait_timeout = ', @@SESSION.lock_wait_timeout, " +
@@ -130,9 +130,9 @@ func (s *Session) SetTimeouts(ctx context.Context, lockWait, innodb int64) error
 // seconds.
 func wholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// close restores the settings of the connection and releases the lock. If that fails, it
-// closes the connection, so that no program gets it with other settings. It returns err,
-// the error of the work in the session.
+// close restores the settings of the connection and releases the lock. If that fails, close
+// closes the connection, so that no program gets the connection with changed settings. It
+// returns err, the error of the work in the session.
 func (s *Session) close(ctx context.Context, err error) error {
 	if s.Restore(ctx) != nil {
 		engine.Discard(s.conn)
@@ -164,10 +164,10 @@ func (s *Session) End(ctx context.Context, other *sql.Conn) error {
 	return err
 }
 
-// Ended implements [engine.Backend]. It reports whether the session no longer has the
-// named lock. The server releases this lock after the locks on tables, so these are free
-// then too. IS_USED_LOCK returns the ID of the connection that has the lock, or NULL if it
-// is free.
+// Ended implements [engine.Backend]. It reports whether the session no longer has the named
+// lock. The server releases the named lock after the locks on tables, so the tables are
+// free then too. IS_USED_LOCK returns the ID of the connection that has the lock, or NULL
+// if it is free.
 func (s *Session) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
 	var ended bool
 	err := other.QueryRowContext(ctx, fmt.Sprintf("SELECT COALESCE(IS_USED_LOCK('%s') <> %d, TRUE)", s.lockName, s.id)).Scan(&ended)

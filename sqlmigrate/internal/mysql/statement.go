@@ -29,8 +29,8 @@ func rejectUnless(text, unless string) plan.Statement {
 	return plan.Statement{SQL: signalSQL + mycatalog.Literal(text), Unless: unless}
 }
 
-// withoutChecks returns the statements between a statement that turns the checks of
-// foreign keys off in the session and one that turns them on.
+// withoutChecks returns the statements s with two more statements. The first turns the
+// checks of foreign keys off in the session, and the last turns them on.
 func withoutChecks(s ...plan.Statement) []plan.Statement {
 	s = append([]plan.Statement{{SQL: "SET SESSION foreign_key_checks = 0"}}, s...)
 	return append(s, plan.Statement{SQL: "SET SESSION foreign_key_checks = 1"})
@@ -46,9 +46,9 @@ func columnsAre(columns []*column, typeOf func(*column) mycatalog.Integer) strin
 		}))
 }
 
-// withCopyCosts returns a step that makes the server copy the table, with the fields that
-// describe the costs: the size of the table, the time that the copy takes, and what waits
-// for it.
+// withCopyCosts returns step with the costs of a step for which the server copies table t.
+// The costs are the size of the table, the time that the copy takes, and the programs that
+// wait meanwhile. withCopyCosts also sets the table of the step, and replaces its Locks.
 func withCopyCosts(g *graph, t *mycatalog.Table, step plan.Step) plan.Step {
 	step.Table, step.Rows, step.Bytes, step.Rewrites = t.TableName, t.Rows, t.Bytes, true
 	step.Estimate = CopyTime(t, g.MariaDB)

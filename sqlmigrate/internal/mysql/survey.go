@@ -42,8 +42,9 @@ WHERE ` + inSchemas + ` AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'i
 AND RIGHT(TABLE_NAME, 6) NOT IN ('_sfnew', '_sfold') -- of an online move that is under way
 ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION`
 
-	// typesSQL returns columns such as owner_type. It shows that owner_id refers to several
-	// tables, because owner_type has the table to which owner_id refers in a row.
+	// typesSQL returns columns such as owner_type. Such a column shows that owner_id refers
+	// to several tables, because in each row owner_type contains the table to which
+	// owner_id refers.
 	typesSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, '', '', '' FROM information_schema.COLUMNS
 WHERE ` + inSchemas + ` AND RIGHT(COLUMN_NAME, 5) = '_type'`
 

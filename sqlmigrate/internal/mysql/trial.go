@@ -98,8 +98,9 @@ func (r *trial) run(ctx context.Context, query string) (int64, error) {
 	return 0, err
 }
 
-// A tableCopy is an empty copy of a table. It accepts the same keys as the table would
-// after the move, or as the table does today, see the field Moved of [engine.Trial].
+// A tableCopy describes a copy of a table, which the method create of the trial creates
+// without rows. The copy accepts the same keys as the table would after the move, or as the
+// table does today, see the field Moved of [engine.Trial].
 type tableCopy struct {
 	*mycatalog.Table // the original
 
@@ -129,8 +130,9 @@ var (
 	keyRequired = regexp.MustCompile(`Error 3750\b`)
 )
 
-// newCopy returns a copy of the table that does not exist in the database yet. It only
-// reads the definition of the table.
+// newCopy returns the description of a copy of the table, which create later creates in the
+// database. newCopy sends only the query for the definition of the table. The query does
+// not end with ctx, because the driver would then close the connection, see trial.
 func (r *trial) newCopy(ctx context.Context, table plan.Table) (*tableCopy, error) {
 	t, err := mycatalog.Definitions(context.WithoutCancel(ctx), r.conn, plan.TableName{Schema: table.Schema, Name: table.Name})
 	if err != nil {
@@ -141,12 +143,12 @@ func (r *trial) newCopy(ctx context.Context, table plan.Table) (*tableCopy, erro
 	return c, nil
 }
 
-// create creates a copy in the database, from the elements of the table's definition,
-// which are columns, keys and constraints. It leaves out foreign keys, and the indexes
-// that cannot reject a key because of its size, which are all except the primary key and
-// indexes on expressions. A copy is a temporary table, which other sessions do not see.
-// But temporary tables cannot have partitions, so if a key decides the partition of a row,
-// the copy is an ordinary table, which the trial drops at its end.
+// create creates a copy in the database, from the elements of the table's definition, which
+// are columns, keys and constraints. It leaves out foreign keys. Of the indexes it keeps
+// only the primary key and indexes on expressions, because no other index rejects a key
+// because of the size of the key. A copy is a temporary table, which other sessions do not
+// see. But temporary tables cannot have partitions, so if a key decides the partition of a
+// row, the copy is an ordinary table, which the trial drops at its end.
 func (r *trial) create(ctx context.Context, c *tableCopy) error {
 	var elements []string
 	for _, e := range c.Elements {
@@ -182,9 +184,9 @@ var (
 )
 
 // define returns the definition of a column of the copy. A key has its new type if the
-// trial is of the moved table. Columns outside of the primary key may be NULL, so that
-// only a key can be the cause of an error. Generated columns that use a key are stored,
-// because MariaDB cuts a value without an error if it computes it on reading.
+// trial is of the moved table. Columns outside of the primary key may be NULL, so that only
+// a key can be the cause of an error. Generated columns that use a key are stored, because
+// MariaDB reports no error if it cuts a value that it computes on reading.
 func (r *trial) define(c *tableCopy, column *mycatalog.Column) string {
 	d := column.Definition.WithoutAuto()
 	if k := c.key(column); k != nil && r.Moved && k.To != "" {

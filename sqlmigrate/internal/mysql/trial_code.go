@@ -118,8 +118,8 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 }
 
 // findNarrow adds to code.Narrow the columns into which a trigger of table writes a key of
-// this table (NEW.id), and which are too narrow for it and are not widened by the plan.
-// writes are the INSERT and UPDATE statements of the trigger.
+// this table (NEW.id), if a column is too narrow for the key and the plan does not widen
+// the column. writes are the INSERT and UPDATE statements of the trigger.
 func (r *trial) findNarrow(ctx context.Context, code *engine.Code, table plan.Table, writes []sqltext.Insert) error {
 	for _, in := range writes {
 		into := plan.TableName{Schema: cmp.Or(in.Schema, table.Schema), Name: in.Table}
@@ -146,8 +146,8 @@ func (r *trial) findNarrow(ctx context.Context, code *engine.Code, table plan.Ta
 	return nil
 }
 
-// widens reports whether a narrow column is one of the columns of the plan, all of which
-// hold keys, so that the plan widens it.
+// widens reports whether the plan widens a narrow column. The plan widens each narrow
+// column that is listed in the tables of the trial, because these columns hold keys.
 func (r *trial) widens(t plan.TableName, column string) bool {
 	return slices.ContainsFunc(r.Trial.Tables, func(table plan.Table) bool {
 		return table.TableName() == t && slices.ContainsFunc(table.Columns, func(c plan.Column) bool { return c.Name == column })

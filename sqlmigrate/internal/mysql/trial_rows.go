@@ -39,11 +39,12 @@ func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error,
 	return refusals, r.err
 }
 
-// enter inserts one row, and returns the error with which the moved table would reject the
-// row. If the table rejects the change of its columns by the plan (changeErr), enter returns
-// that error, without inserting the row. A row that tries the present types (AsIs) does not
-// need the change, so enter returns nil for it. enter reads an inserted row back, because a
-// column may have rounded the key.
+// enter inserts one row into the copy c, and returns the error with which the table would
+// reject the row, or nil. enter does not insert the row if the table rejects the change of
+// its columns by the plan (changeErr), or if the copy could not be created (createErr), and
+// returns that error. After changeErr, a row that tries the present types (AsIs) gets nil,
+// because it does not need the change. enter reads an inserted row back, because a column
+// may have rounded the key.
 func (r *trial) enter(ctx context.Context, c *tableCopy, row engine.Row) error {
 	switch {
 	case c.changeErr != nil && row.AsIs:
@@ -105,7 +106,8 @@ func (r *trial) readBack(ctx context.Context, c *tableCopy, row engine.Row) erro
 		if key == 0 || row.AsIs || !c.mayRound(k) {
 			continue
 		}
-		// With a float, = finds the row although its key is rounded, because it compares floats.
+		// With a float, = finds the row although its key is rounded, because the server
+		// then compares floats. The query does not end with ctx, see trial.
 		query := "SELECT MAX(CAST(" + mycatalog.Quote(k.Name) + " AS DECIMAL(40))) FROM " + name + " WHERE " + mycatalog.Quote(k.Name) + " = " + key.String()
 		if err := r.conn.QueryRowContext(context.WithoutCancel(ctx), query).Scan(&read); err == nil && read != key.String() {
 			return errors.New("it reads back as " + read)

@@ -147,8 +147,9 @@ func TestMySQLHostileTables(t *testing.T) {
 }
 
 // With sql_generate_invisible_primary_key, MySQL adds a key that no program knows, so the
-// plan refuses the table as one without a key. With sql_require_primary_key, it rejects
-// changes of a table without a key, so the plan names such a table.
+// plan must refuse the table like a table without a key. With sql_require_primary_key,
+// MySQL rejects changes of a table without a key, so the plan must have a blocker for a
+// table that it would change.
 func TestMySQLTablesWithoutKey(t *testing.T) {
 	t.Parallel()
 	// with returns a session with the parameters in a database with table u, table made,
@@ -240,9 +241,9 @@ func TestMySQLTrialWithoutRights(t *testing.T) {
 	})
 }
 
-// A trigger that assigns keys would still do so after phase detach. The trial reports it,
-// with the statement that drops it and the statement that restores it. It does not report
-// triggers that only read the key.
+// A trigger that assigns keys would still assign keys after phase detach. The trial reports
+// the trigger, with the statement that drops it and the statement that restores it. The
+// trial does not report triggers that only read the key.
 func TestMySQLTriggersThatAssign(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

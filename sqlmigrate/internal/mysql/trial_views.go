@@ -26,9 +26,10 @@ type view struct {
 const viewQueriesSQL = "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA IN (%s) ORDER BY 1, 2"
 
 var (
-	// callsFunction matches the call of a function that the application has created, which
-	// the server writes as `shop`.`f`( in a view, because it may do more than read. It also
-	// matches calls of built-in functions that change something or wait.
+	// callsFunction matches the call of a function that the application has created,
+	// because such a function may do more than read. In the text of a view, the server
+	// writes this call as `shop`.`f`(. The expression also matches calls of built-in
+	// functions that change something or wait.
 	callsFunction = regexp.MustCompile("(?i)`\\(|\\b(?:nextval|setval|get_lock|release_lock|sleep|benchmark)\\(")
 
 	// readsTable matches a table or view with its schema after FROM or JOIN, for example
@@ -66,6 +67,8 @@ type viewTrial struct {
 //
 // Views ignores its parameter asIs, because each table has only one copy.
 func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (shown []engine.Shown, err error) {
+	// This query does not end with ctx, because the driver would then close the connection,
+	// see trial.
 	server, err := mycatalog.Open(context.WithoutCancel(ctx), r.conn)
 	if err != nil {
 		return nil, err
@@ -111,8 +114,8 @@ func (r *trial) fillCopy(ctx context.Context, c *tableCopy, key types.ID) {
 	}
 }
 
-// fullName returns a name in the form in which the queries of views contain it, which has
-// the schema even if it is the current database, for example `shop`.`orders`.
+// fullName returns a name with its schema, even if the schema is the current database, for
+// example `shop`.`orders`. The queries of views contain names in this form.
 func (g *viewTrial) fullName(t plan.TableName) string {
 	return mycatalog.QuoteTable(plan.TableName{Schema: cmp.Or(t.Schema, g.server.Database), Name: t.Name})
 }
@@ -168,7 +171,8 @@ func isOriginal(read string) bool { return !strings.Contains(read, ".`"+copyPref
 //
 //	: DROP VIEW `v`; it was made by: CREATE VIEW `v` AS select 1
 //
-// If the server does not show how the object was created, it has only the first statement.
+// If the server does not show how the object was created, the end has only the first
+// statement. The query for this does not end with ctx, see trial.
 func (r *trial) dropAndRestore(ctx context.Context, kind string, name plan.TableName) string {
 	object := kind + " " + mycatalog.QuoteTable(name)
 	names, shown, err := rows.Texts(context.WithoutCancel(ctx), r.conn, "SHOW CREATE "+object)

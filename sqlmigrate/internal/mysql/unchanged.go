@@ -21,7 +21,7 @@ type unchangedConditions map[plan.TableName][]string
 
 // rejections returns a statement for each table, which fails unless all conditions of the
 // table hold. The text also mentions a missing right, because MariaDB hides foreign keys
-// from an account without it, so that an unchanged table looks changed.
+// from an account without this right, so that an unchanged table looks changed.
 func (u unchangedConditions) rejections() []plan.Statement {
 	tables := slices.SortedFunc(maps.Keys(u), plan.TableName.Compare)
 	statements := make([]plan.Statement, len(tables))
@@ -53,11 +53,13 @@ func unchangedFor(g *graph, phase plan.PhaseName, down bool) []plan.Statement {
 	return u.rejections()
 }
 
-// widenedOrUnchanged returns a condition on columns of one table. It holds if the columns
-// have their new types already, because phase widen has then changed the table, or if the
-// columns, and the indexes that the phase creates again, are as they were inspected. On
-// the way back, it holds if the columns have their original types already, or if they are
-// as they were inspected except for the type.
+// widenedOrUnchanged returns a condition on columns of one table. If down is false, the
+// condition is for the beginning of phase widen. It holds if the columns have their new
+// types already, because the phase has then changed the table. It also holds if the
+// columns, and the indexes that the phase creates again, are as they were inspected.
+//
+// If down is true, the condition is for the way back. It holds if the columns have their
+// original types already, or if only their types differ from the inspection.
 func widenedOrUnchanged(g *graph, columns []*column, down bool) string {
 	// done returns the type that a column has when this direction is complete.
 	t, done := columns[0].Table, (*column).to
@@ -78,10 +80,11 @@ func widenedOrUnchanged(g *graph, columns []*column, down bool) string {
 	return "((" + columnsAre(columns, done) + ")\nOR " + strings.Join(conditions, "\nAND ") + ")"
 }
 
-// unassignedOrUnchanged returns a condition on a column that the database assigns. It
-// holds if phase detach has already removed the AUTO_INCREMENT or the default of the
-// column, or if the column is as it was inspected. On the way back, it holds if the column
-// has the AUTO_INCREMENT or the default again, or if it is as phase detach leaves it.
+// unassignedOrUnchanged returns a condition on a column that the database assigns. It holds
+// if phase detach has already removed the AUTO_INCREMENT or the default of the column, or
+// if the column is as it was inspected. On the way back, the condition holds if the column
+// has the AUTO_INCREMENT or the default again, or if the column is as phase detach leaves
+// it.
 func unassignedOrUnchanged(c *column, down bool) string {
 	whenAssigned, whenUnassigned := assignmentQueries(c)
 	auto, preset, done := c.Definition.Auto(), c.Preset, whenUnassigned

@@ -38,7 +38,8 @@ func mysqlDrifts() []mysqlDrift {
 	}
 }
 
-// make changes the table. columnType and auto are what the column has at that time.
+// make changes the table. columnType and auto replace {T} and {AUTO}: they are the type of
+// the column and its AUTO_INCREMENT, or "", at that time.
 func (d mysqlDrift) make(t *testing.T, db *gorm.DB, columnType, auto string) {
 	t.Helper()
 	// Without foreign_key_checks = 0 the server rejects changes of the columns of a
@@ -136,9 +137,10 @@ func TestMySQLRefusesChangedDetach(t *testing.T) {
 	})
 }
 
-// A foreign key may be missing because an interrupted run has dropped it, which the
-// journal then contains. A foreign key that is not in the journal was dropped by somebody
-// else, so the phase refuses, although there is a journal.
+// If an interrupted run has dropped a foreign key, the journal contains the foreign key. If
+// the journal does not contain a missing foreign key, somebody else has dropped it. The
+// phase must then refuse, and not take the existing journal, here an empty one, for the
+// reason why the foreign key is missing.
 func TestMySQLRefusesMissingWithJournal(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

@@ -48,8 +48,9 @@ func (mysqlUnsignedUser) TableName() string   { return "users" }
 func (mysqlUnsignedOrder) TableName() string  { return "orders" }
 func (mysqlUnsignedParcel) TableName() string { return "parcels" }
 
-// The server rejects a foreign key between a signed and an unsigned column, so a new
-// column gets the type of the key to which it refers.
+// The server rejects a foreign key between a signed and an unsigned column. So GORM must
+// create a new column with the type bigint unsigned if the column refers to a key of this
+// type. Otherwise AutoMigrate would fail.
 func TestMySQLNewTableReferringToUnsignedKey(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

@@ -57,8 +57,8 @@ func dropStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 }
 
 // addStep returns the step that adds the foreign keys of a table back without checking the
-// rows. That takes a moment, whereas the server would copy the table to check them. Its
-// way back drops them again.
+// rows. The step therefore takes only a moment. To check the rows, the server would copy
+// the table. The way back of the step drops the foreign keys again.
 func addStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	t := g.Tables[keys[0].Child]
 	return plan.Step{
@@ -104,11 +104,11 @@ func addClauses(keys []mycatalog.ForeignKey) string {
 }
 
 // addBeforeIndexes returns the statements of the way back that add the foreign keys of a
-// table back. For these foreign keys the server has created indexes without being asked, and
-// it would now replace them, see (*graph).indexesToRebuild. It keeps an index that a statement
-// has created explicitly. The step of widenStep does this, but the phase may have stopped
-// before that step. So the first statement creates the indexes again and adds the foreign
-// keys.
+// table back. For these foreign keys the server has created indexes without being asked,
+// and would now replace such an index, see (*graph).indexesToRebuild. The server keeps an
+// index that a statement has created explicitly. The step of widenStep creates the indexes
+// explicitly, but the phase may have stopped before that step. So the first statement
+// creates the indexes again and adds the foreign keys.
 //
 // The first statement is skipped if somebody has changed the indexes since the inspection.
 // The second statement then only adds the foreign keys.

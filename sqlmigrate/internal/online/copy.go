@@ -71,10 +71,10 @@ func (r *Run) copyAll(ctx context.Context, t task) error {
 }
 
 // batch runs a batch of about rows rows, beginning at next.Position, and then pauses as the
-// pace demands. next is the move before the batch, and r.move afterwards the move that the
-// driver has recorded with the batch. If another program is in the way, for example because
-// it holds a lock, batch tries again with fewer rows until the patience of the configuration
-// is used up.
+// pace demands. next is the move before the batch. After the batch, batch sets c.move to
+// the move that the driver has recorded with the batch. If another program is in the way,
+// for example because it holds a lock, batch tries again with fewer rows until the patience
+// of the configuration is used up.
 func (c *copyPass) batch(ctx context.Context, next engine.Move, rows int) (engine.Batch, error) {
 	if err := c.waitUntilAllowed(ctx, c.task); err != nil {
 		return engine.Batch{}, err

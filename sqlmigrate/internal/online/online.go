@@ -13,8 +13,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// ErrNoMove is the error of an operation on a move that has begun, such as Revert, if the
-// database has no record of such a move.
+// ErrNoMove is the error of Finish, Revert and any other operation that needs a move which
+// has begun, if the database has no record of such a move.
 var ErrNoMove = errors.New("sqlmigrate: no online move of these tables is under way")
 
 // Apply runs the remaining steps of the stages up to and including config.Last. It begins
@@ -99,10 +99,11 @@ func (r *Run) open(ctx context.Context, mayBegin bool, do func() error) (err err
 }
 
 // beginRevert turns the move around, so that its next steps are the first steps of the way
-// back. The way back starts with the stage of the next step forwards, of which some steps may
-// be done, and continues with the stages before it, down to the first. The last stage cannot
-// be taken back. If a step of the last stage is done, beginRevert returns an error. If the next
-// step is the first of the last stage, the way back starts with the stage before the last.
+// back. The way back starts with the stage of the next step forwards, because some steps of
+// this stage may be done. Then it continues with the earlier stages, down to the first. The
+// last stage cannot be taken back. If a step of the last stage is done, beginRevert returns
+// an error. If the next step is the first of the last stage, the way back starts with the
+// stage before the last.
 //
 // The way back may begin with Verify steps, which check that the way back is possible.
 // beginRevert runs them before it turns the move around. If one fails, the move stays as it

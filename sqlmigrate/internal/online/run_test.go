@@ -68,8 +68,8 @@ func (f *fake) CloseMove(context.Context, *sql.Conn, *engine.Move) error {
 	return nil
 }
 
-// RunStep fails while f.busy or f.differ counts failures, and otherwise records the step
-// as done.
+// RunStep returns an error, and decrements f.busy or f.differ, while one of them is above
+// 0. Otherwise it records the step as done.
 func (f *fake) RunStep(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
 	f.waits = append(f.waits, s.LockTimeout)
 	if f.busy > 0 {
@@ -197,7 +197,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// At full pace the size of a batch does not depend on how long commits take.
+// At full pace the size of a batch does not depend on how long commits take. At the polite
+// pace, the time of a commit counts, so that batches are smaller.
 func TestPaceWithSlowCommits(t *testing.T) {
 	t.Parallel()
 	for pace, want := range map[plan.Pace]int{plan.PacePolite: 400, plan.PaceFull: 1000} {
@@ -276,8 +277,8 @@ func TestLag(t *testing.T) {
 	})
 }
 
-// The first tries for a lock wait for a shorter time than later ones. After ten minutes
-// without a lock, Apply gives up.
+// The first tries of a step wait for a lock for a shorter time than later tries. If a step
+// does not get its lock for ten minutes, Apply returns an error, and no step is done.
 func TestTries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -306,8 +307,8 @@ func TestTries(t *testing.T) {
 	})
 }
 
-// If stage constrain finds rows that differ, they are copied again, but at most three
-// times. After that, the difference is an error.
+// If stage constrain finds rows that differ, Apply copies all rows again, but at most three
+// times. If the fourth comparison still finds such rows, Apply returns an error.
 func TestDiffers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -338,8 +339,8 @@ func TestDiffers(t *testing.T) {
 	})
 }
 
-// Rows that differ in a stage other than constrain are an error at once, and are not
-// copied again.
+// If a step of a stage other than constrain finds rows that differ, Apply returns an error
+// at once, and copies no rows.
 func TestDiffersElsewhere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -379,9 +380,10 @@ func TestWayBack(t *testing.T) {
 	})
 }
 
-// The remaining time is the sum of the estimates of the steps until the end of the swap,
-// or of the way back. The second step copies 1,000 rows. If it has copied some of them,
-// the rest of its time counts, by its measured rate if there is one.
+// The remaining time is the sum of the estimates of the steps until the end of the swap, or
+// of the way back. The second step copies 1,000 rows. If some of these rows have been
+// copied, only the rest of the step's time counts. If the move has a measured rate, this
+// rate gives the time of the rest.
 func TestLeft(t *testing.T) {
 	t.Parallel()
 	m := newMove()

@@ -16,8 +16,9 @@ import (
 // database.
 const askInterval = time.Second
 
-// waitUntilAllowed waits while there is a reason to wait before t, such as a request of an
-// operator, or a replica that is behind.
+// waitUntilAllowed waits while there is a reason to wait before the step t, such as a
+// request of an operator, or a replica that is behind. It is called before each step, and
+// before each batch of a step.
 func (r *Run) waitUntilAllowed(ctx context.Context, t task) error {
 	for r.hasToAsk(t) {
 		reason, err := r.reasonToWait(ctx, t)
@@ -102,8 +103,8 @@ func (r *Run) replicaToWaitFor(ctx context.Context, t task) (string, error) {
 	case err != nil:
 		return "", err
 	}
-	// Count the wait in the move, but only when it begins, because this function is called
-	// every second while it lasts.
+	// Count the wait in the move (Waits), but only when the wait begins, because
+	// waitUntilAllowed calls replicaToWaitFor every second while the wait lasts.
 	wasBehind := r.replicaBehind
 	r.replicasAnswered, r.replicaBehind = true, err != nil || lag > r.config.MaxLag
 	if !r.replicaBehind {

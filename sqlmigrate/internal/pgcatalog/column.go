@@ -39,11 +39,12 @@ func (c *ColumnProperties) Bounds() (smallest, largest string) {
 	return "-2147483648", "2147483647"
 }
 
-// columnsSQL returns the types of columns, and all other properties that a column can have,
-// because an online move gives them to the new column that takes the place of a column. For
-// a domain (typtype 'd'), the type and its length are those of the type below the domain. A
-// typmod of a string is its length plus 4. A typmod of a numeric, minus 4, has the number of
-// digits in the upper 16 bits, and the digits after the decimal point in the lower 11.
+// columnsSQL returns the types of columns, and all other properties that a column can have.
+// An online move gives these properties to the new column that takes the place of a column.
+// For a domain (typtype 'd'), Type is the name of the domain, and Base and Length are those
+// of the type below the domain. A typmod of a string is its length plus 4. A typmod of a
+// numeric, minus 4, has the number of digits in the upper 16 bits, and the number of digits
+// after the decimal point in the lower 11.
 // Identities that are GENERATED ALWAYS have attidentity 'a'. Of the options of a column,
 // users can only set n_distinct and n_distinct_inherited.
 const columnsSQL = `

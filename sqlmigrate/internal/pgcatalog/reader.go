@@ -99,9 +99,9 @@ func Scratch(ctx context.Context, conn *sql.Conn, work string) (QualifiedReader,
 	return q, q.err
 }
 
-// Exec runs a statement, unless there was an error before. In the read-only transaction
-// of [Open] the statement can only change a setting; in that of [Scratch] it can also
-// create temporary tables.
+// Exec runs a statement, unless there was an error before. In the transaction of [Open],
+// which is read-only, the statement can only change a setting. In the transaction of
+// [Scratch] it can also create temporary tables.
 func (r *Reader) Exec(ctx context.Context, statement string) {
 	if r.err == nil {
 		_, err := r.Tx.ExecContext(ctx, statement)
@@ -212,9 +212,9 @@ func array[T any](list []T, number func(T) int64) string {
 	return "{" + pgsql.Join(list, ",", func(x T) string { return strconv.FormatInt(number(x), 10) }) + "}"
 }
 
-// ParentsFirst returns things and all their parents, each after its parents. The function
-// parents returns the direct parents of an element. If things are in a cycle, ParentsFirst
-// cannot keep this order for all of them.
+// ParentsFirst returns things and all their ancestors, each element once and after its
+// parents. The function parents returns the direct parents of an element. If elements are in
+// a cycle, one of them comes before its parent.
 func ParentsFirst[T comparable](things []T, parents func(T) []T) []T {
 	var sorted []T
 	seen := map[T]bool{}

@@ -22,9 +22,10 @@ type Relation struct {
 	Attributes        int  // number of columns that it ever had, because a dropped column counts towards the limit of 1,600
 }
 
-// relationsSQL returns the kinds and properties of relations, and the rights of the current
-// role. Most blockers of a table follow from them. The text before it defines the relation
-// source, which has the OIDs and their numbers in the list, from 1 on.
+// relationsSQL is the end of a query for the kinds and properties of relations, and the
+// rights of the current role. Callers find most blockers of a table by these values. The
+// beginning of the query defines the relation source, which has the OIDs and their numbers in
+// the list, from 1 on.
 const relationsSQL = `
 SELECT t.number - 1, c.oid::bigint, n.nspname, c.relname, c.relkind::text, pg_get_userbyid(c.relowner),
        pg_has_role(c.relowner, 'USAGE'), has_schema_privilege(n.oid, 'CREATE'), c.reloftype <> 0, c.relispartition,

@@ -49,9 +49,9 @@ ORDER BY c.oid, g.attnum, g.revoke DESC, g.number`
 
 // Rights returns the statements that give a new relation the rights of an existing
 // relation, for example if a view is dropped and created again. The keys of targets are the
-// OIDs of the existing relations, and its values are the quoted names of the new relations.
-// The result has the statements for each of these OIDs. kind is TABLE, also for views, or
-// SEQUENCE.
+// OIDs of the existing relations, and the values of targets are the quoted names of the new
+// relations. The result has the statements by the OID of the existing relation. kind is
+// TABLE, also for views, or SEQUENCE.
 func (q QualifiedReader) Rights(ctx context.Context, kind string, targets map[int64]string) map[int64][]string {
 	statements := map[int64][]string{}
 	// Default privileges may grant rights on a new relation, which have to be revoked.

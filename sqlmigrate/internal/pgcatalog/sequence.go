@@ -108,8 +108,8 @@ func limit(word string, value, byDefault int64) string {
 	return fmt.Sprintf(" %s %d", word, value)
 }
 
-// EndsWithType reports whether the largest value of a sequence that counts up is the
-// largest value of its type.
+// EndsWithType reports whether the sequence has the default largest value. If the sequence
+// counts up, this is the largest value of its type. If it counts down, this is -1.
 func (s *Sequence) EndsWithType() bool {
 	_, high := s.limits()
 	return s.Largest == high

@@ -17,11 +17,11 @@ type Use struct {
 	View    int64  // OID of the object if it is a view, otherwise 0
 	Object  string // the server's description, for example trigger g on table t
 
-	// Drop is a statement that drops the object, and Create are statements that create it
-	// again with the same text. If columns were renamed between the two, the object then uses
-	// the columns that have the names of the text at that time.
-	// Both are empty for a view, which package pgview recreates, and for kinds of objects
-	// for which usesSQL has no statements.
+	// Drop is a statement that drops the object. Create has the statements that create the
+	// object again with the same text. The text has the names of columns, so if columns are
+	// renamed after Drop and before Create, the new object uses the columns that have these
+	// names then. Drop and Create are empty for a view, which package pgview recreates, and
+	// for kinds of objects for which usesSQL has no statements.
 	Drop   string
 	Create []string
 }
@@ -36,8 +36,8 @@ func (u Use) Recreated() bool {
 // of pg_attribute. Each object is a row d of pg_depend.
 const (
 	// DescribeUse is an expression for the description of the object d, for example trigger
-	// g on table t. For a rule _RETURN and for the default of a generated column, it describes
-	// the view and the column.
+	// g on table t. In place of a rule _RETURN it describes the view, and in place of the
+	// default of a generated column it describes the column.
 	DescribeUse = `CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
                  WHEN ad.oid IS NOT NULL THEN pg_describe_object('pg_catalog.pg_class'::regclass, ad.adrelid, ad.adnum)
                  ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END`
@@ -119,10 +119,11 @@ WITH att AS (
 )`+usesSQL, nodes)
 }
 
-// RecreatedQuery returns a query for the statements of the uses that are [Use.Recreated].
-// Its result changes if such an object is changed, added or dropped. columns is a list of
-// names as literals. Because the query finds the columns by name, it returns the same
-// after other columns have taken the names.
+// RecreatedQuery returns a query for the statements that drop and create the objects that
+// use the columns and are [Use.Recreated]. The result of the query changes if such an object
+// is changed, added or dropped. columns is a list of names of columns as literals. The query
+// finds the columns by name. If an online move gives the names to new columns and creates the
+// objects again, the result is therefore the same as before.
 func RecreatedQuery(t *Relation, columns string) string {
 	return `WITH att AS (
   SELECT * FROM pg_catalog.pg_attribute WHERE attrelid = ` + pgsql.Literal(t.Target()) + `::regclass AND attname IN (` + columns + `)
@@ -131,8 +132,9 @@ SELECT DISTINCT drop, creates FROM found WHERE catalog IN ('pg_trigger', 'pg_pol
 }
 
 // Users returns the server's descriptions of all objects that depend on the columns. An
-// online move reads them when it makes its plan. When it replaces the columns, it reads them
-// again and compares both lists, to find objects that were created in the meantime.
+// online move calls Users when it makes its plan. When it replaces the columns, it reads the
+// descriptions again, and compares both lists to find objects that were created in the
+// meantime.
 func (q QualifiedReader) Users(ctx context.Context, table int64, columns []int64) []string {
 	return Read[string](ctx, q.Reader, `
 SELECT DISTINCT coalesce(pg_describe_object(classid, objid, objsubid), '') FROM pg_catalog.pg_depend

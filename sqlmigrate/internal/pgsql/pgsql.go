@@ -108,7 +108,8 @@ func Repeat[T any](read func() (T, error)) (result T, err error) {
 // Do returns a DO statement, which the server runs as PL/pgSQL code. body contains the
 // statements between BEGIN and END, and ends with a newline. variables contains the
 // declarations from DECLARE on, and ends with a newline too; it is empty if there are none.
-// The delimiter of the code is $$ or, if body contains that, $do1$, $do2$ and so on.
+// The delimiter of the code is $$. If body contains $$, it is $do1$, if body contains this
+// too, $do2$, and so on.
 func Do(variables, body string) string {
 	tag := "$$"
 	for i := 1; strings.Contains(body, tag); i++ {
@@ -134,10 +135,10 @@ func (b Backend) holder() string {
 	return fmt.Sprintf("FROM pg_catalog.pg_locks WHERE pid = %d AND locktype = 'advisory' AND granted AND (classid::bigint << 32) | objid::bigint = %s", b.PID, b.Key)
 }
 
-// End implements [engine.Backend]. It ends the session over the connection other, if the
-// session still holds its advisory lock. SET LOCAL ROLE NONE makes it act as the user who
-// has logged in. A pool may set its connections to another role, and this role may not have
-// the right to end sessions of that user.
+// End implements [engine.Backend]. It ends the session by a statement over the connection
+// other, if the session still holds its advisory lock. After SET LOCAL ROLE NONE, the
+// statement runs with the rights of the user who has logged in. A pool may have set another
+// role for its connections, which may not have the right to end the user's sessions.
 func (b Backend) End(ctx context.Context, other *sql.Conn) error {
 	_, err := other.ExecContext(ctx, Do("", "  SET LOCAL ROLE NONE;\n  PERFORM pg_catalog.pg_terminate_backend(pid) "+b.holder()+";\n"))
 	return err

@@ -12,11 +12,14 @@ func (t *table) assignedColumns() []*column {
 	return keepIf(t.columns, func(c *column) bool { return c.auto() != "" })
 }
 
-// auto returns how the database assigns keys to the column, or "" if it does not. The
-// result is "identity", "serial" if a sequence gives the keys, or "default". The result is
-// "default" only for a key that does not refer to another key, and whose default is a
-// constant or gives another number to each row, as random() does. Any other default, such
-// as current_setting('app.tenant'), has another meaning, and does not assign keys.
+// auto returns how the database assigns keys to the column. The result is "identity",
+// "serial" if a sequence gives the keys, "default" if another default gives them, or "" if
+// the database does not assign keys.
+//
+// The result is "default" only for a key that does not refer to another key. The default
+// must give another number to each row, as random() does, or be a constant such as 0, which
+// would be the key of a row without a key. Any other default, such as
+// current_setting('app.tenant'), has another meaning, and does not assign keys.
 //
 // The columns that partitions and children inherit from the column (members) count too,
 // because a child may have a sequence that its parent does not have.

@@ -13,8 +13,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// blockTables returns the blockers of a plan that follow from the tables and columns alone,
-// without further queries.
+// blockTables returns the blockers of a plan that the tables and columns of g show without
+// further queries.
 func blockTables(g *graph, want engine.Request) engine.Findings {
 	var found engine.Findings
 	for _, t := range g.tables {
@@ -32,8 +32,11 @@ const digits = 19
 // blockColumn returns the blockers that follow from the type of a column and from its
 // largest key. A key must be an integer. A column that refers to a key may also have a type
 // that can hold all digits of an ID, such as text, or be an array of bigint (_int8 in the
-// catalog). The largest key must not be ahead of the clock, which means larger than the IDs
-// that a generator issues today, because an ID that is issued later could be equal to it.
+// catalog). A smallint or integer is no blocker, because phase widen changes it, unless the
+// integer is below a domain.
+//
+// The largest key must not be ahead of the clock, which means larger than the IDs that a
+// generator issues today, because an ID that is issued later could be equal to this key.
 func blockColumn(c *column, want engine.Request) engine.Findings {
 	var found engine.Findings
 	block := func(reason, fix string) { found.Block(c.relation.Display, "column "+c.Name, reason, fix) }
@@ -72,7 +75,7 @@ func (c *column) typeFix() string {
 	case c.Base == "uuid" || c.Base == "bytea" || c.Base == "json" || c.Base == "jsonb":
 		return "leave the reference out: values of this type are not these keys"
 	}
-	// The statement names a single type, which is varchar if there is a choice.
+	// The statement names a single type. For "varchar(19) or text" this is varchar(19).
 	return fmt.Sprintf("change its type to %s: ALTER TABLE %s ALTER COLUMN %s TYPE %s", to, c.relation.Target(), pgsql.Quote(c.Name), strings.TrimSuffix(to, " or text"))
 }
 

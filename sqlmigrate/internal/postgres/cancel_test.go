@@ -67,8 +67,8 @@ func (c *pgWireConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// cut ends all present connections for the client, by a deadline in the past. The server
-// does not notice.
+// cut makes all present connections fail for the client, by a read deadline in the past. The
+// connections stay open, so the server does not notice.
 func (w *pgWire) cut() {
 	w.each(func(c *pgWireConn) { _ = c.SetReadDeadline(time.Unix(1, 0)) })
 }
@@ -110,12 +110,14 @@ func pgOver(t *testing.T, pool gorm.ConnPool) *gorm.DB {
 	return db
 }
 
-// When Apply returns after its context was canceled or its connection was lost, no
-// session of it waits for a lock any more, so it does not block later sessions. Each case
-// ends Apply while it waits for a lock. user logs in, and settings are added to the URL
-// of its connections. conns limits the connections of the pool (0 is no limit), and
-// broken cuts the connection instead of canceling the context. The role owning, which the
-// connection sets, may not end the session of the user cancelling, who has logged in.
+// If Apply or Revert returns because its context was canceled or its connection was lost, none
+// of its statements may still wait for a lock on the server, where it would block later
+// sessions. Each case ends the call while a statement of it waits for a lock.
+//
+// The field user is the user who logs in, and settings are added to the URL. conns limits the
+// connections of the pool (0 is no limit). If broken is true, the test cuts the connection
+// instead of canceling the context. In one case the connections set the role owning, which may
+// not end the sessions of the user cancelling, who has logged in.
 func postgresCancelled(t *testing.T, server *migratetest.PgServer) {
 	migratetest.Run(t, server.Admin, "CREATE ROLE cancelling LOGIN; CREATE ROLE owning; GRANT owning TO cancelling")
 	apply := func(ctx context.Context, plan *sqlmigrate.Plan, db *gorm.DB) error { return plan.Apply(ctx, db) }
@@ -199,8 +201,9 @@ func postgresOneConnection(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// If the server holds locks and receives no more messages from the client, it releases
-// the locks before Apply returns.
+// After the first statement of a phase, the network loses all further messages on the present
+// connection, also the ROLLBACK. The server must have released the session's locks when Apply
+// returns.
 func postgresSilence(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, migratetest.PgShop)
 	var wire pgWire

@@ -82,8 +82,8 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// add appends the code to the result, without its INSERTs into tables outside the trial, if
-	// an INSERT is left. schema is the schema of the object.
+	// add removes the INSERTs into tables outside the trial from code. Then it appends code to
+	// the result, unless no INSERT is left. schema is the schema of the object.
 	add := func(code engine.Code, schema string) {
 		code.Inserts = slices.DeleteFunc(code.Inserts, func(in sqltext.Insert) bool { return r.isElsewhere(in, schema, namesakes) })
 		if len(code.Inserts) > 0 {
@@ -105,10 +105,10 @@ func (r *trial) Codes(ctx context.Context) (codes []engine.Code, err error) {
 	return codes, err
 }
 
-// readNamesakes returns the tables, in any schema, whose name without the schema is also
-// the name of a table of the trial. isElsewhere needs them to find out which table an
-// INSERT without a schema means. A view is left out, because an INSERT into it may go to a
-// table of the trial.
+// readNamesakes returns the tables, in any schema, that have the same name as a table of the
+// trial, for example a.orders and b.orders. With these tables, isElsewhere finds out which
+// table an INSERT without a schema means. Views are left out, because an INSERT into a view
+// may go to a table of the trial.
 func (r *trial) readNamesakes(ctx context.Context) ([]plan.TableName, error) {
 	names := make([]string, len(r.copies))
 	for i, c := range r.copies {
@@ -117,14 +117,15 @@ func (r *trial) readNamesakes(ctx context.Context) ([]plan.TableName, error) {
 	return rows.Read[plan.TableName](ctx, r.tx, "SELECT n.nspname, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'f') AND c.relname IN (SELECT json_array_elements_text($1::text::json))", asJSON(names))
 }
 
-// isElsewhere reports whether an INSERT in the code of an object is into a table that is
-// not in the trial. schema is the schema of the object, or empty if the schema does not tell
-// which tables the code means. namesakes are the results of readNamesakes.
+// isElsewhere reports whether an INSERT in the code of an object is certainly into a table
+// that is not in the trial. schema is the schema of the object, or empty if the schema does
+// not show which tables the code means. namesakes is the result of readNamesakes.
 //
-// If the INSERT names no schema, and the object's schema has a table of the name, it means
-// that table, because a database with a schema for each tenant usually has the same tables
-// and functions in each schema. If that schema has no such table, the search path of a
-// session decides, so the table may be in the trial, and the result is false.
+// An INSERT that names no schema counts as an INSERT into the table of this name in the
+// object's schema. A database with a schema for each tenant usually has the same tables and
+// functions in each schema, and each function uses the tables of its own schema. If the
+// object's schema has no table of this name, the search path of a session decides. The table
+// may then be in the trial, so the result is false.
 func (r *trial) isElsewhere(in sqltext.Insert, schema string, namesakes []plan.TableName) bool {
 	if in.Schema == "" {
 		if !slices.ContainsFunc(namesakes, func(t plan.TableName) bool { return t.Schema == schema && strings.EqualFold(t.Name, in.Table) }) {
@@ -139,10 +140,10 @@ func (r *trial) isElsewhere(in sqltext.Insert, schema string, namesakes []plan.T
 
 // Assigning implements [engine.Copies]. It returns the triggers that assign keys to rows
 // without a key. These are the BEFORE triggers that set a column to which programs must give
-// the key after the move (Unassigned). It analyzes the texts of their functions instead of
-// calling them, because a call would advance their sequences. The Fix of a result contains
-// the statements that drop and create the trigger. It begins with a colon, because the
-// caller appends it to its advice to drop the trigger.
+// the key after the move (Unassigned). It analyzes the texts of the trigger functions
+// instead of calling the functions, because a call would advance a sequence. The Fix of a
+// result has the statements that drop and create the trigger. It begins with a colon, because
+// the caller appends it to the text "drop it once programs assign the keys".
 func (r *trial) Assigning(context.Context) (found []engine.Assigning, err error) {
 	for _, t := range r.triggers {
 		// Take the first copy of the trigger's table, because a later copy of the same table

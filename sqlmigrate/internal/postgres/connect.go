@@ -38,11 +38,13 @@ func readGraph(ctx context.Context, r *pgcatalog.Reader, requested *selection) (
 	return g, found
 }
 
-// buildGraph builds the graph. It links each column with the columns of its parents, from
-// which a partition or child inherits it. A column without a parent is a root, which is
-// added to its table; the columns below a root are its members. The findings are blockers
-// for columns to widen that have several parents, because PostgreSQL changes an inherited
-// column only by a statement for its parent.
+// buildGraph builds the graph. If a partition or child inherits a column, buildGraph links
+// the column with the columns of the parents. A column without a parent is a root, which is
+// added to its table. The members of a root are the root and the columns below it.
+//
+// The findings are blockers for columns to widen that have several parents. PostgreSQL
+// changes an inherited column only by a statement for its parent, and rejects the statement
+// if the column has another parent too.
 func buildGraph(relations map[int64]*pgcatalog.Relation, columns []pgcatalog.ColumnProperties, edges []edge) (*graph, engine.Findings) {
 	g := &graph{relations: relations, columns: map[pgcatalog.Node]*column{}}
 	var sorted []*column
@@ -98,12 +100,12 @@ func (g *graph) addRoot(c *column) {
 	}
 }
 
-// addReferences records to which keys each column refers, with or without a foreign key. It
-// records that for the roots, which are the topmost columns of inheritance. An inherited
-// column adds no reference of its own, because its root represents it.
+// addReferences records to which keys each column refers, with or without a foreign key. If
+// an inherited column refers to a key, or is a key, addReferences records its root instead,
+// which is the topmost column of inheritance.
 func (g *graph) addReferences(edges []edge) {
 	for _, e := range edges {
-		if e.Inherited { // the edge is no reference, but leads from a column to its parent
+		if e.Inherited { // not a reference, because the edge leads from a column to its parent
 			continue
 		}
 		f := foreignKey{g.columns[e.From].root, g.columns[e.To].root}

@@ -9,10 +9,12 @@ import (
 // constraintsSQL returns the constraints that lose properties when PostgreSQL creates them
 // again. These are the CHECKs (contype 'c'), and the foreign keys ('f') that come from a
 // foreign key of a partitioned table (conparentid <> 0). An inherited CHECK loses its
-// comment, and such a foreign key also loses its name. Parents come first, because
-// renameToTemporary needs the names that it gave them; the number of ancestors of both
-// tables gives this order. conislocal marks the CHECKs that a table has of its own; a CHECK
-// that only comes from a parent is created together with the parent's.
+// comment. A foreign key of a partition loses its comment and its name.
+//
+// The foreign keys of parents come before those of their partitions, because
+// renameToTemporary finds a foreign key by the temporary name of its parent. The number of
+// ancestors of both tables gives this order. conislocal marks the CHECKs that a table has of
+// its own. A CHECK that a table only has from its parent is created with the parent's CHECK.
 const constraintsSQL = `
 SELECT made.root::bigint, c.conrelid::bigint, c.contype = 'c' AND c.conislocal, n.nspname, r.relname, c.conname,
        obj_description(c.oid, 'pg_constraint'),
@@ -65,7 +67,7 @@ func restoreConstraints(constraints []*keptConstraint) []string {
 	var comments []string
 	for _, c := range constraints {
 		comments = append(comments, c.keep()...)
-		if c.ParentOID != 0 { // a foreign key that comes from another, to which PostgreSQL has given a name of its choice
+		if c.ParentOID != 0 { // PostgreSQL has chosen a new name for this foreign key
 			toTemporary, toFinal = toTemporary+c.renameToTemporary(), toFinal+fmt.Sprintf("  ALTER TABLE %s RENAME CONSTRAINT %s TO %s;\n", c.table(), temporaryName(c.OID), pgsql.Quote(c.Name))
 		}
 	}
@@ -81,9 +83,10 @@ func restoreConstraints(constraints []*keptConstraint) []string {
 func temporaryName(oid int64) string { return fmt.Sprintf("sqlmigrate_%010d", oid) }
 
 // renameToTemporary returns a part of the body of a DO statement that renames a foreign key
-// to its temporary name. It finds the foreign key by its parent and tables, because the
-// name that PostgreSQL has given it is unknown. If the parent comes from another foreign
-// key too, it has its temporary name already, because parents come first.
+// to its temporary name. The name that PostgreSQL has chosen for the foreign key is unknown,
+// so the statement finds the foreign key by its tables and by the name of its parent. The
+// parent still has its own name, unless the parent has a parent too. Then it has its
+// temporary name already, because parents are renamed first.
 func (c *keptConstraint) renameToTemporary() string {
 	parent := c.Parent
 	if c.GrandparentOID != 0 {

@@ -23,7 +23,7 @@ type tableCopy struct {
 	Columns         []copyColumn // without generated columns
 	Screen          string       // an SQL condition that is true only if the table accepts the row; it may also fail; if empty, the table accepts every row
 	UnrelatedChecks []string     // CHECKs that do not use a key or a generated column
-	Partitions      []string     // statements that create a partitioned copy, into which the row is inserted after it was accepted
+	Partitions      []string     // statements that create a second, partitioned copy; see insertRow
 
 	trigger *trigger     `row:"-"` // the trigger to try; the copy then has only columns and this trigger
 	written []*tableCopy `row:"-"` // other tables of the trial that the trigger may write; they are copied too
@@ -133,9 +133,10 @@ func (c *tableCopy) typeOf(column copyColumn, moved bool) string {
 }
 
 // create returns the statements that create the copy, with the column types after the plan
-// if moved is true. The copy for a trigger has only the columns and the trigger. With it
-// come copies of the other tables that the trigger writes, because the plan may widen these
-// too.
+// if moved is true. If the copy serves to try a trigger, it has only the columns and the
+// trigger. The statements then also create copies of the other tables that the trigger
+// writes, because the plan may widen these tables too. Without Partitions, the last
+// statement makes the transaction read-only.
 func (c *tableCopy) create(moved bool) []string {
 	var statements []string
 	for _, other := range c.written {
@@ -146,8 +147,9 @@ func (c *tableCopy) create(moved bool) []string {
 	} else {
 		statements = append(statements, c.createWhole(moved)...)
 	}
-	// Do not let a trigger, for example, write to a permanent table. A read-only transaction
-	// could not create the partitions that insertRow needs for a table with Partitions.
+	// Do not let a trigger, for example, write to a permanent table. For a table with
+	// Partitions the transaction stays writable, because insertRow creates the partitions
+	// later.
 	if len(c.Partitions) == 0 {
 		statements = append(statements, readOnly)
 	}
@@ -200,11 +202,11 @@ func (c *tableCopy) createLike(including string, moved bool, drops []string, may
 // written.
 const readOnly = "SET LOCAL transaction_read_only = on"
 
-// insertRow returns the statements that insert a row into the copy, and have the server
-// evaluate all expressions that may fail for its keys. ANALYZE evaluates the expressions of
-// statistics. If the partition key of the table may depend on a key, the last statements
-// create a partitioned copy, and insert the row there, which fails if no partition accepts
-// the key.
+// insertRow returns the statements that insert a row into the copy, and make the server
+// evaluate all expressions that may fail for the keys of the row. ANALYZE evaluates the
+// expressions of statistics. If the partition key of the table may depend on a key, the last
+// statements create a second, partitioned copy, and insert the row there. This INSERT fails
+// if no partition accepts the key.
 func (c *tableCopy) insertRow(row engine.Row) []string {
 	statements := []string{"INSERT INTO " + c.target() + " (" +
 		pgsql.Join(c.Columns, ", ", func(column copyColumn) string { return pgsql.Quote(column.Name) }) + ") VALUES (" +
@@ -219,10 +221,10 @@ func (c *tableCopy) insertRow(row engine.Row) []string {
 	return statements
 }
 
-// value returns the literal for a column of a row. If the row has a key for the column, this
-// is the key. Otherwise it is the column's Value, such as 1, or NULL. If needed is true, the
-// column cannot be NULL and gets its Value. In fill 0, every column that does not hold keys
-// gets its Value too.
+// value returns the literal for a column of a row. If the row has a key for the column, the
+// literal is the key. Otherwise it is the column's Value, such as 1, or NULL. The literal is
+// the Value if needed is true, because the column cannot be NULL then. It is also the Value
+// if the row's Fill is 0 and the column does not hold keys. An array has one element.
 func (c *tableCopy) value(column copyColumn, row engine.Row, needed bool) string {
 	value := pgsql.If(needed || row.Fill == 0 && !column.Key, column.Value)
 	if key := row.Keys[column.Name]; key != 0 {
@@ -237,10 +239,10 @@ func (c *tableCopy) value(column copyColumn, row engine.Row, needed bool) string
 	return pgsql.Literal(value)
 }
 
-// screenQuery returns a query that has a row if the condition c.Screen is true for rows
-// with the keys, so that the table accepts them. It tests a row in each fill, which is a
-// way to fill the columns that hold no key, with values or with NULL. If moved is true, the
-// columns have their types after the plan.
+// screenQuery returns a query that returns one row if the condition c.Screen is true for the
+// keys, so that the table accepts them, and otherwise no row. It tests the keys in each fill,
+// which is a way to fill the columns that hold no key, with values or with NULL. If moved is
+// true, the columns have their types after the plan.
 func (c *tableCopy) screenQuery(moved bool, keys map[string]types.ID) string {
 	return "SELECT FROM (" + c.constantRows(moved, keys) + ") AS " + pgsql.Quote(c.Name) + " HAVING bool_and(" + c.Screen + ")"
 }

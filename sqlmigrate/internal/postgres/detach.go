@@ -232,18 +232,19 @@ func (s *sequence) restoreProperties() []string {
 // its series after the largest of them. For example, a sequence that has assigned 1, 11 and
 // 21 continues with 51 if the largest key is 42.
 //
-// Keys that were past the sequence already at the time of the plan are ignored, because the
-// sequence ignored them then too. This is so only if c is a root, because the field keys,
-// which isBehind reads, is not set for the column of a partition or child. For a sequence
-// that counts down, the smallest key takes the place of the largest.
+// If c is a root, keys that were past the sequence already at the time of the plan are
+// ignored, because the sequence ignored them then too. If c is the column of a partition or
+// child, they are not ignored, because isBehind reads the field keys, which only a root has.
+// For a sequence that counts down, the smallest key takes the place of the largest.
 func (s *sequence) setNextKey(c *column) string {
 	aggregate, atOrPast, next := "max", ">=", s.next()
 	if s.Increment < 0 {
 		aggregate, atOrPast = "min", "<="
 	}
-	// A key of firstNew or after it was written after the plan was made. If keys were past the
-	// sequence at the time of the plan (behind), firstNew is the key after the last of them,
-	// in the direction of the sequence (+1 or -1).
+	// firstNew is the first key, in the direction of the sequence, that can only have been
+	// written since the plan was made. This is usually the sequence's next key. If keys were
+	// past the sequence at the time of the plan (behind), it is the number after the last of
+	// these keys. The quotient is +1 or -1, which is the direction.
 	firstNew, behind := next, s.isBehind(c)
 	if behind {
 		firstNew = s.lastKey(c) + s.Increment/max(s.Increment, -s.Increment)
@@ -256,10 +257,10 @@ func (s *sequence) setNextKey(c *column) string {
 	case s.Increment == 1 && s.position.Called && !behind: // the usual case has a shorter statement
 		return fmt.Sprintf("SELECT pg_catalog.setval(%s, greatest(%s, %d)) FROM %s", name, lastUsed, s.position.Last, target)
 	}
-	// If a key of firstNew or after it is in use, the second argument of setval becomes the
-	// last key of the series up to it. Otherwise it becomes the position at the time of the
-	// plan. The third argument is false only if the sequence has not assigned the second
-	// argument, so that nextval returns that key first.
+	// If lastUsed is firstNew or past it, the second argument of setval is the last key of the
+	// sequence's series that is not past lastUsed. Otherwise the second argument is the
+	// position at the time of the plan. The third argument is false only if the sequence has
+	// not assigned this key yet, so that nextval returns it first.
 	return fmt.Sprintf("SELECT pg_catalog.setval(%s, CASE WHEN %[2]s %[3]s %[9]d THEN %[4]d + (%[2]s - %[4]d) / %[5]d * %[5]d ELSE %[6]d END, "+
 		"coalesce(%[2]s %[3]s %[9]d, false) OR %[7]t) FROM %[8]s",
 		name, lastUsed, atOrPast, next, s.Increment, s.position.Last, s.position.Called, target, firstNew)

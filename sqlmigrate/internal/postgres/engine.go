@@ -40,8 +40,8 @@ const oldestVersion = 120000
 // Quote implements [engine.Engine]. It returns the name with its schema in double quotes.
 func (Engine) Quote(t plan.TableName) string { return t.Quoted(`"`) }
 
-// Absent implements [engine.Engine]. It reports whether err means that a table does not
-// exist. For a table whose schema does not exist, some statements report only the schema.
+// Absent implements [engine.Engine]. It reports whether err means that a table or its schema
+// does not exist. If the schema does not exist, some statements report only the schema.
 func (Engine) Absent(err error) bool {
 	state := pgsql.State(err)
 	return state == pgsql.UndefinedTable || state == pgsql.InvalidSchemaName
@@ -174,7 +174,7 @@ func (f *facts) plan(r *pgcatalog.Reader, want engine.Request) *engine.Result {
 }
 
 // planTable converts the table to the type that plans use. schema is the name of the current
-// schema. For a table in it, the field Schema of the result is empty.
+// schema. If the table is in the current schema, the field Schema of the result is empty.
 func (t *table) planTable(schema string) plan.Table {
 	result := plan.Table{Schema: t.Schema, Name: t.Name, Rows: t.Rows, Bytes: t.Bytes, NotAnalyzed: t.NotAnalyzed}
 	if t.Schema == schema {

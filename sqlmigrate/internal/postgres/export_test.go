@@ -5,9 +5,10 @@ import (
 	"database/sql"
 )
 
-// End begins a transaction on conn and ends its session over other. It adds pid to the
-// process number, and appends key, such as " + 1", to the lock key by which the session
-// is identified. With these, a test can name a session that is not that of conn.
+// End begins a transaction on conn, and then ends a session over the connection other. With
+// pid 0 and an empty key, this is the session of conn. pid is added to the process number of
+// the session, and key, for example " + 1", is appended to the key of its advisory lock, so
+// that the identification no longer matches the session of conn.
 func End(ctx context.Context, conn, other *sql.Conn, pid int64, key string) error {
 	s, err := begin(ctx, conn, nil)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// An extension such as intarray defines operators on arrays. They make a query ambiguous
-// if it does not name the schema of the server's own operators, so all queries have to
-// name it.
+// A move works in a database with extensions. An extension such as intarray defines operators
+// on arrays. If a query of the move used an operator without its schema, the operator would be
+// ambiguous and the query would fail.
 func TestPostgresExtensions(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

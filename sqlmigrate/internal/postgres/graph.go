@@ -9,9 +9,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgview"
 )
 
-// A graph is the connected set, which means all columns that have to change when one key
-// does, with the objects that depend on them. Two columns are connected if one refers to
-// the other, or if a partition or child has one from the other.
+// A graph has the connected columns of the requested keys, which are all columns that have to
+// change together with these keys, and the objects that depend on the columns. Two columns
+// are connected if one refers to the other, or if one is a column of a partition or child
+// that was inherited from the other.
 type graph struct {
 	parks     bool                          // whether phase park replaces detach and guard, so that the database still assigns keys
 	relations map[int64]*pgcatalog.Relation // the tables, partitions and children of all columns, by OID
@@ -38,13 +39,13 @@ type table struct {
 	kept     []string
 }
 
-// A column is a column of the connected set. A root is the topmost column of a tree of
-// inherited columns. It represents its members, which are the columns that partitions and
-// children have from it, and itself.
+// A column is a column of the graph. A root is the topmost column of a tree of inherited
+// columns. It represents its members, which are the root itself and the columns that
+// partitions and children inherit from it, over any number of levels.
 type column struct {
 	pgcatalog.ColumnProperties
 	relation *pgcatalog.Relation
-	parents  []*column // the columns from which a partition or child has it
+	parents  []*column // the columns from which it is inherited, in a partition or child
 	root     *column   // the topmost of the parents, or the column itself
 	members  []*column // of a root, itself and all columns below
 
@@ -66,9 +67,9 @@ type keyRange struct{ Smallest, Largest sql.NullInt64 }
 // A foreignKey is a pair of columns of a foreign key. Both are roots.
 type foreignKey struct{ from, to *column }
 
-// An edge connects two columns that have to change together. Either column From refers to
-// the key To, or From is the column of a partition or child that it has from column To of
-// its parent.
+// An edge connects two columns that have to change together. If Inherited is false, column
+// From refers to the key To. If it is true, From is a column of a partition or child, and To
+// is the column of the parent from which From is inherited.
 type edge struct {
 	From, To  pgcatalog.Node
 	Inherited bool

@@ -40,10 +40,10 @@ type constraintNames struct {
 }
 
 // readChecks adds to each table the CHECKs that phase guard creates for its keys, which
-// require that a key is positive. The findings are omissions for keys of zero or less,
-// which violate the CHECK. A column that refers to another key needs no CHECK, because its
-// foreign key, or the program, takes the values from a key that has one. A key that is no
-// integer is a blocker of the plan.
+// require that a key is positive. The findings report keys of zero or less, which violate
+// their CHECK, so that it cannot be validated. A column that refers to another key gets no
+// CHECK, because its values are values of that key, which has a CHECK. A key that is not an
+// integer gets no CHECK, because it is a blocker of the plan (blockColumn).
 func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (found engine.Findings) {
 	names := readConstraintNames(ctx, q, g)
 	for _, t := range g.tables {
@@ -102,14 +102,18 @@ func readConstraintNames(ctx context.Context, q pgcatalog.QualifiedReader, g *gr
 	return found
 }
 
-// chooseGuard returns the name of the CHECK that makes a column positive, and whether the
-// plan needs a step for it. No step is needed if the column has such a CHECK already. But
-// if an earlier run of the plan has added the CHECK, and was interrupted before it
-// validated it, added is true, and a step has to validate it.
+// chooseGuard returns the name of the CHECK that makes a column positive, whether an earlier
+// run of the plan has added the CHECK, and whether the plan needs a step for the CHECK. There
+// are three cases:
 //
-// chooseGuard recognizes the CHECK of an earlier run by its name, which must be the name
-// that it would choose itself. Any other CHECK that is not validated was added by a user,
-// and stays as it is.
+//   - If the column has no such CHECK, a step has to add and validate it.
+//   - If an earlier run has added the CHECK, and was interrupted before it validated the
+//     CHECK, added is true, and a step has to validate it.
+//   - Any other such CHECK, which is validated or was added by a user, stays as it is, and
+//     needed is false.
+//
+// chooseGuard recognizes the CHECK of an earlier run by the name, which must be the name that
+// chooseGuard would have chosen for it.
 func (n *constraintNames) chooseGuard(c *column) (name string, added, needed bool) {
 	if !n.guarded[c.Node.Column] {
 		return guardName(c, n.taken), false, true
@@ -123,10 +127,9 @@ func (n *constraintNames) chooseGuard(c *column) (name string, added, needed boo
 	return pending, true, guardName(c, takenBefore) == pending
 }
 
-// guardName returns the name for the CHECK of a column, for example chk_orders_id. It is
-// the name that GORM would give to the CHECK or, if that is taken, a similar name. It has
-// at most 63 bytes, because PostgreSQL cuts longer names. taken has the names that other
-// constraints have.
+// guardName returns the name for the CHECK of a column, for example chk_orders_id. This is
+// the name that GORM would give to the CHECK or, if another constraint has that name (taken),
+// a similar name. The name has at most 63 bytes, because PostgreSQL cuts longer names.
 func guardName(c *column, taken map[string]bool) string {
 	const longest = 63
 	return engine.GuardName(c.table.Name, c.Name, longest, func(name string) bool { return len(name) <= longest && !taken[name] })

@@ -46,7 +46,7 @@ var pgKept = []struct{ name, ddl string }{
 	{"identity with a sequence that is less safe", "CREATE TABLE u (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY REFERENCES t); ALTER SEQUENCE u_id_seq SET UNLOGGED; CREATE UNLOGGED TABLE v (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY REFERENCES t); ALTER SEQUENCE v_id_seq SET LOGGED"},
 }
 
-// pgParted creates a table p with partitions p1 and p2, whose key refers to table t.
+// pgParted creates a table p with partitions p1 and p2. The key of p refers to table t.
 const pgParted = `CREATE TABLE p (id integer NOT NULL, at date NOT NULL, s text, t_id integer, CONSTRAINT up FOREIGN KEY (id) REFERENCES t) PARTITION BY RANGE (at);
 CREATE TABLE p1 PARTITION OF p FOR VALUES FROM ('2020-01-01') TO ('2021-01-01'); CREATE TABLE p2 PARTITION OF p FOR VALUES FROM ('2021-01-01') TO ('2022-01-01');
 ALTER TABLE p ADD PRIMARY KEY (id, at);

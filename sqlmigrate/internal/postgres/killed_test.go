@@ -27,8 +27,8 @@ func TestPostgresKilledChild(t *testing.T) {
 	t.Fatal(plan.Apply(t.Context(), db, sqlmigrate.WithLockTimeout(0)))
 }
 
-// After a program was killed, its statement does not continue to wait for a lock and to
-// block other sessions, even without a lock timeout.
+// If a program is killed while its statement waits for a lock, the server must soon end the
+// statement, even without a lock timeout. A statement that waits blocks other sessions.
 func postgresKilled(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, migratetest.PgShop)
 	before := d.Dump(t)

@@ -14,8 +14,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// The time to plan 366 connected tables does not grow with the square of their number.
-// The test takes the best of three runs, because other tests run at the same time.
+// Planning 366 connected tables takes less than the limit. If the time grew with the square of
+// the number of tables, planning would take minutes. The test takes the best of three runs,
+// because other tests run at the same time.
 func postgresLarge(t *testing.T, server *migratetest.PgServer) {
 	schema := &migratetest.LargeSchema{Tables: 366}
 	d := server.Database(t, schema.Make())
@@ -43,8 +44,9 @@ FROM pg_constraint c, unnest(c.conkey, c.confkey) AS k (x, y), pg_attribute a, p
 WHERE c.contype = 'f' AND c.conparentid = 0 AND (a.attrelid, a.attnum) = (c.conrelid, k.x) AND (b.attrelid, b.attnum) = (c.confrelid, k.y)`
 
 // Connected tables with views of three levels, materialized views, partitions and rules
-// accept Snowflake IDs after the move, and Revert restores their former state.
-// GORMFLAKE_TEST_ROWS raises the number of tables to three hundred.
+// accept Snowflake IDs after the move. Revert refuses while such IDs exist, and restores the
+// former state once they are removed. GORMFLAKE_TEST_ROWS raises the number of tables from 60
+// to 300.
 func postgresThreeHundred(t *testing.T, server *migratetest.PgServer) {
 	schema := &migratetest.LargeSchema{Tables: migratetest.LargeTables(60), Views: 50}
 	d := server.Database(t, "")

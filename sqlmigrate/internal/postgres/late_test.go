@@ -10,8 +10,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// If a foreign key was added after Inspect, its column is not in the plan and stays
-// narrow. Apply finds it and takes phase widen back, and a new plan contains it.
+// A foreign key is added after Inspect, so the plan does not contain its column, which would
+// stay narrow. Apply must find this column and take phase widen back. A new plan contains the
+// column.
 func TestPostgresLateReference(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

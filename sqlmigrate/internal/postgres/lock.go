@@ -20,12 +20,14 @@ const (
 // read rows. Its argument is the table.
 const catalogLocks = "ACCESS EXCLUSIVE on %s for a moment"
 
-// lockFirst adds a statement that takes all locks of a transaction to the beginning of the
-// steps. It adds the statement also to the last step for the way back, in which the last
-// step runs first. modes has the lock mode of each table. If a lock is not available, the
-// transaction fails before it has copied a table, and not afterwards. The statement locks
-// parents before children, in the same order as programs. In the reverse order there would
-// be deadlocks with programs that have written a parent and continue with its children.
+// lockFirst changes the steps of a transaction so that their first statement takes all locks
+// of the transaction. If a lock is not available, the transaction then fails before it has
+// copied a table. For the way back, on which the last step runs first, lockFirst adds the
+// same statement to the last step. modes has the lock mode of each table.
+//
+// The statement locks parents before children, which is the order in which programs write
+// rows. In the reverse order there would be deadlocks with programs that have written a
+// parent and then write its children.
 func (g *graph) lockFirst(steps []plan.Step, modes map[*table]string) {
 	if len(modes) < 2 { // a single table is locked by its first statement
 		return
@@ -92,10 +94,11 @@ func (g *graph) parentsFirst(modes map[*table]string) []*table {
 	return keepIf(sorted, func(t *table) bool { return modes[t] != "" })
 }
 
-// addSteps adds a step for each table to a phase, which the function step returns. The
-// steps are divided into transactions, each of which begins with the locks of its tables in
-// the given mode. locks is the size of the server's lock table. The findings report that
-// the lock table is too small for a single transaction, or for a table.
+// addSteps adds a step for each table to the phase. The function step returns the step of a
+// table. The steps are divided into transactions, each of which begins with the locks of its
+// tables in the given mode. locks is the size of the server's lock table. The findings are a
+// note if the lock table is too small for a single transaction, and a blocker for each table
+// that needs more locks than the lock table has.
 func (g *graph) addSteps(phase *plan.Phase, tables []*table, mode string, locks int, step func(*table) plan.Step) engine.Findings {
 	first := 0 // the number of the first new transaction; the phase may have steps already
 	if n := len(phase.Steps); n > 0 {
@@ -120,12 +123,13 @@ func stepsOf(tables []*table, transaction int, step func(*table) plan.Step) []pl
 	return steps
 }
 
-// batches divides tables into batches, each of which is changed in one transaction. It
-// returns a single batch if its locks fit into half of the server's lock table; the other
-// half is for programs. Otherwise each batch has as many tables as fit, parents first, and
-// the findings have a note. The plan can be resumed and taken back after each batch. A
-// table that needs more locks than the whole lock table is a blocker. locks is the size of
-// the lock table.
+// batches divides tables into batches, each of which is changed in one transaction. locks is
+// the size of the server's lock table, of which a batch uses at most half, because programs
+// need the other half. If all tables fit, batches returns a single batch. Otherwise each
+// batch has as many tables as fit, parents first, and the findings have a note. The plan can
+// be resumed and taken back after each batch. A batch is larger than half of the lock table
+// only if it is a single table. The findings have a blocker if such a table needs more locks
+// than the whole lock table.
 func (g *graph) batches(phase plan.PhaseName, tables []*table, locks int) (batches [][]*table, found engine.Findings) {
 	total := g.lockCount(phase, tables)
 	if total <= locks/2 {

@@ -126,7 +126,7 @@ var pgKeyTables = []string{"users", "tenants", "p", "q", "events", "base", "tags
 func pgSchema(key, reference, before, after string) string {
 	ddl := "CREATE SCHEMA app; CREATE SCHEMA other;\n"
 	references := strings.ReplaceAll(pgReferences, "REF", reference)
-	references = strings.ReplaceAll(references, reference+"ERENCES", "REFERENCES") // the first line has replaced its REF too
+	references = strings.ReplaceAll(references, reference+"ERENCES", "REFERENCES") // the line above has changed this word too
 	references = strings.ReplaceAll(references, "KEYTYPE", pgTypeOf(key))
 	for _, table := range pgKeyTables {
 		fill := func(text string) string { return strings.ReplaceAll(text, "%[1]s", table) + ";\n" }

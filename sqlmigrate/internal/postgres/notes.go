@@ -76,12 +76,12 @@ func noteColumn(t *table, c *column) engine.Findings {
 	return found
 }
 
-// functionsSQL returns functions that use integers and a table to be widened. The server
-// analyzes their bodies only when they run, so they may fail at the first large key. A
-// function is returned if its text contains one of the names ($1) or it is a trigger
-// function of a table ($2), and if its text matches the pattern ($3), or its result or an
-// argument has one of the types ($4). Functions of the server and of extensions (deptype
-// 'e') are excluded, and functions in C, which have no text.
+// functionsSQL returns functions that meet two conditions. The first condition is that the
+// text of the function contains one of the names ($1), or that the function is a trigger
+// function of one of the tables ($2). The second condition is that the text matches the
+// pattern ($3), or that the result or an argument has one of the types ($4). Functions of the
+// server and of extensions (deptype 'e') are excluded, and functions in C, which have no
+// text.
 const functionsSQL = `
 WITH name (name) AS MATERIALIZED (
   SELECT lower(name) FROM json_array_elements_text($1::text::json) AS name
@@ -113,15 +113,16 @@ const (
 // every server.
 const integerOIDs = "{21,23,1005,1007}"
 
-// readFunctions returns the descriptions of functions. A function is returned if it
-// contains one of the names, or is a trigger function of one of the tables. It must also
-// match the pattern, or its result or an argument must be a narrow integer.
+// readFunctions returns the descriptions of the functions that contain one of the names, or
+// are trigger functions of one of the tables. Their text must also match the pattern, or
+// their result or an argument must be a narrow integer.
 func readFunctions(ctx context.Context, r *pgcatalog.Reader, names []string, tables []int64, pattern string) []string {
 	return pgcatalog.Read[string](ctx, r, functionsSQL, names, tables, pattern, integerOIDs)
 }
 
-// noteFunctions adds a note on the functions that use a table to be widened, and smallint
-// or integer, because they may fail for a larger key.
+// noteFunctions adds a note on the functions that use a table to be widened, and smallint or
+// integer. Such a function may fail for a larger key, and the server analyzes its body only
+// when it runs.
 func noteFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
 	var names []string
 	var tables []int64

@@ -7,9 +7,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// Rows that were loaded without the triggers of foreign keys can violate a foreign key.
-// PostgreSQL checks it again when a column of it becomes a bigint, so that phase widen
-// would fail after it has copied the tables.
+// Rows that were loaded without the triggers of foreign keys can violate a foreign key. The
+// plan must have a blocker with the number of these rows and an example. Without the blocker,
+// phase widen would fail after it has copied the tables, because PostgreSQL checks a foreign
+// key again when one of its columns becomes a bigint.
 func postgresOrphans(t *testing.T, server *migratetest.PgServer) {
 	for _, test := range []struct {
 		name, ddl, rows string

@@ -11,11 +11,12 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// orphansFrom is the largest number of rows in a table in which an inspection looks for
-// rows that violate a foreign key. Above it, the search would take long.
+// orphansFrom is the largest number of rows of a table in which an inspection looks for rows
+// that violate a foreign key. In a larger table, the search would take long.
 const orphansFrom = 200_000
 
-// orphansFromBytes is the size of such a table, with rows of 200 bytes.
+// orphansFromBytes is the size of a table with orphansFrom rows of 200 bytes each. It is the
+// limit for a table whose number of rows is unknown.
 const orphansFromBytes = 200 * orphansFrom
 
 // A checkedKey is a foreign key for which PostgreSQL checks all rows again when one of its

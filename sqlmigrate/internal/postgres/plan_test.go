@@ -195,8 +195,8 @@ func postgresIndexes(t *testing.T, server *migratetest.PgServer) {
 }
 
 // The column tenant_id of a composite key is not moved, because the database assigns only
-// the column id. A later plan does not move tenant_id either, although phase detach has
-// removed the sequence of id, by which the first plan told the columns apart.
+// the column id, by a sequence. Phase detach removes this sequence. A later plan must not move
+// tenant_id either, although no sequence shows any more which of the two columns is the key.
 func postgresTenants(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, `
 		CREATE TABLE tenants (id serial PRIMARY KEY);

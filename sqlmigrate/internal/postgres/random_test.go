@@ -48,8 +48,8 @@ var pgFeatures = []string{
 // pgOnlyPlain are words of features that are not possible on partitioned tables.
 var pgOnlyPlain = []string{"EXCLUDE", "NO INHERIT", "CLUSTER", "REPLICA", "NOT VALID", "CHECK OPTION"}
 
-// pgRandomKeys are the definitions of column id from which a random schema takes those of
-// its tables.
+// pgRandomKeys are definitions of the column id. A random schema chooses one of them for each
+// table.
 var pgRandomKeys = []string{
 	"serial", "bigserial", "integer",
 	"integer GENERATED ALWAYS AS IDENTITY (START 5 INCREMENT 3 CACHE 7 CYCLE)",
@@ -71,7 +71,7 @@ func (s *pgRandomSchema) add(text string) {
 }
 
 // features adds about a third of the features to a table, in random order. For a
-// partitioned table it leaves out those that are not possible.
+// partitioned table it leaves out the features with a word of pgOnlyPlain.
 func (s *pgRandomSchema) features(table string, partitioned bool) {
 	for _, i := range s.Perm(len(pgFeatures)) {
 		feature := pgFeatures[i]

@@ -75,8 +75,9 @@ func rejectNewViews(views []*view) string {
 }
 
 // regclasses returns a list of SQL expressions for the OIDs of the views, separated by
-// commas. An expression is NULL if its view does not exist any more. Callers exclude NULL
-// from NOT IN, because that is never true for a list with NULL.
+// commas. Without views, it returns a NULL. An expression is also NULL if its view does not
+// exist any more. Callers remove the NULLs before they use the list in NOT IN, because x NOT
+// IN (1, NULL) is never true.
 func regclasses(views []*view) string {
 	if len(views) == 0 {
 		return "NULL::oid"

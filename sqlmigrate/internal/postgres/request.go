@@ -138,7 +138,8 @@ func readKeys(ctx context.Context, r *pgcatalog.Reader, tables []int64) map[int6
 // It returns no columns and a note if there are several integers that the database does not
 // assign, or if the only integer of several columns has a default that computes it, because
 // such an integer may have another meaning, such as the tenant. If no column is an integer,
-// it returns all columns, for which blockColumn then returns blockers.
+// it returns all columns, for which blockColumn then returns blockers. If the table has no
+// primary key, it returns a blocker, and a node with column 0, which stands for the table.
 func chooseKey(t plan.TableName, oid int64, key []keyColumn) (nodes []pgcatalog.Node, found engine.Findings) {
 	integers := keepIf(key, func(c keyColumn) bool { return c.Integer })
 	assigned := keepIf(integers, func(c keyColumn) bool { return c.Assigned })

@@ -90,9 +90,9 @@ type session struct {
 }
 
 // begin begins a transaction on conn. The transaction takes an advisory lock with a random
-// key, by which another connection recognizes the session before it ends it (see
-// [pgsql.Backend]). The server releases the lock with the transaction. pool is for this
-// other connection, and may be nil.
+// key, which the server releases with the transaction. If a rollback fails, another
+// connection ends the session, which it recognizes by this lock (see [pgsql.Backend]). That
+// connection comes from pool, which may be nil.
 func begin(ctx context.Context, conn *sql.Conn, pool *sql.DB) (*session, error) {
 	s := &session{conn, pool, pgsql.Backend{Key: strconv.FormatInt(rand.Int64(), 10)}}
 	if err := s.exec(ctx, "BEGIN"); err != nil {

@@ -145,10 +145,12 @@ func postgresLockTimeout(t *testing.T, server *migratetest.PgServer) {
 }
 
 // After phase detach was taken back, the database assigns the key that follows the keys
-// in use. If the sequence was behind its table before the move, it is behind again, as it
-// would be without the move. ddl is the rest of CREATE TABLE t (…, which closes the
-// parenthesis and opens another if it needs further statements. between runs after Apply,
-// as programs would write keys.
+// in use. If a key of the table was past the sequence before the move already, the sequence
+// continues with its next key, as it would without the move.
+//
+// The test inserts ddl into CREATE TABLE t (…). A ddl with further statements closes the
+// parenthesis, and ends with a CREATE TABLE whose parenthesis is still open. The statements in
+// between write keys after Apply, as programs would.
 func postgresNextKey(t *testing.T, server *migratetest.PgServer) {
 	for _, test := range []struct {
 		name, ddl, between string
@@ -209,9 +211,9 @@ func postgresAtEnd(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// Revert refuses keys that do not fit the former type, which phase widen checks, or from
-// which a sequence could not continue, which phase detach checks. It does so before it
-// changes the database.
+// Revert refuses a key that does not fit into the former type of its column (the check of phase
+// widen), and a key after which a sequence could not continue (the check of phase detach). It
+// refuses before it changes the database.
 func postgresLargeKeys(t *testing.T, server *migratetest.PgServer) {
 	const id = "361439850948198"
 	for _, test := range []struct{ name, ddl, insert, want string }{

@@ -19,10 +19,10 @@ func readSequences(ctx context.Context, q pgcatalog.QualifiedReader, nodes []pgc
 	return found
 }
 
-// sequenceUsersSQL returns the objects that depend on a sequence, because they would fail
-// without it. An object that is a default has the table and the number of its column; for
-// other objects both are 0. For a view, it returns the view instead of its rule _RETURN,
-// on which the catalog records the dependency.
+// sequenceUsersSQL returns the objects that depend on a sequence. They would fail if the
+// sequence was dropped. For a default, the query returns the table and the number of the
+// column that has the default; for other objects both are 0. For a view, it returns the view
+// instead of the rule _RETURN, for which the catalog records the dependency.
 const sequenceUsersSQL = `
 SELECT coalesce(ad.adrelid, 0)::bigint, coalesce(ad.adnum, 0),
        CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
@@ -59,10 +59,10 @@ func (g *graph) linkSequences(sequences []*sequence) engine.Findings {
 		for _, n := range s.Columns {
 			g.columns[n].sequences = append(g.columns[n].sequences, s)
 		}
-		// A root is the topmost column of inheritance. The columns below the root holder,
-		// and holder itself, have to be the only users of a sequence that is dropped. holder
-		// is the root of the owner or, if the graph does not have the owner, of the first
-		// user.
+		// holder is the root of the column that owns the sequence or, if the graph does not
+		// have this column, the root of the first column that uses the sequence. A root is
+		// the topmost column of inheritance. The sequence is dropped only if all its users
+		// are holder and columns below holder.
 		user := g.columns[s.Columns[0]].root
 		holder := user
 		if owner := g.columns[s.Owner]; owner != nil {

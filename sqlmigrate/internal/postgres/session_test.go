@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/postgres"
 )
 
-// A session is only ended if both its process number and its lock key match, because the
-// server may have given the number to a session of another program since.
+// A session is only ended if both its process number and its lock key match. The process number
+// alone is not enough, because the server may have given it to another program's session since.
 func TestEndOthers(t *testing.T) {
 	t.Parallel()
 	pool, err := sql.Open("pgx", testserver.Postgres(t).URL())

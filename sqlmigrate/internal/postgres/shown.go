@@ -17,9 +17,10 @@ import (
 
 // A shownView is a view that shows keys of the trial, directly or through other views. The
 // trial creates temporary copies of the view and of all relations that it uses, under names
-// without schemas. Visible is false if another relation of the same name hides this
-// relation on the search path. The trial leaves out a view that uses such a relation,
-// because both could not have the same name.
+// without schemas. Visible is false if another relation of the same name, in another schema,
+// hides the view on the search path. The trial leaves out such a view, and every view that
+// uses a hidden relation, because temporary copies of both relations could not have the same
+// name.
 type shownView struct {
 	OID          int64
 	Display      plan.TableName
@@ -36,8 +37,8 @@ type usedRelation struct {
 	Visible      bool
 }
 
-// mostRead is the largest number of rows that the trial reads from a view, because the
-// server keeps them in memory.
+// mostRead is the largest number of rows that the trial reads from a view. It has a limit
+// because the server keeps these rows in memory.
 const mostRead = 1000
 
 // pathSQL sets the search path to all schemas, until the transaction ends. The server then

@@ -18,17 +18,18 @@ import (
 // beginTrial sets up the transaction of a trial. The transaction may write even if
 // transactions are read-only by default, but not on a standby, where no temporary table can
 // be created. If a lock is not free, or if a key makes an expression run endlessly, the
-// timeouts end the attempt, and the table is reported as not tried. They are much longer
-// than an attempt usually takes, so that the result does not depend on the load of the
-// server. Without jit, the short queries do not wait for a compiler.
+// timeouts end the attempt, and the table is reported as not tried. The timeouts are much
+// longer than an attempt usually takes, so that the result does not depend on the load of
+// the server. Without jit, the short queries do not wait for a compiler.
 const beginTrial = `SET TRANSACTION READ WRITE;
 SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '10s'; SET LOCAL jit = off; SET LOCAL client_min_messages = error;
 `
 
 // createAttempts creates a function that makes many attempts in one call, so that a distant
 // server needs only one round trip. An attempt is an object with the lists Prepare and
-// Tries. It runs the statements of Prepare, for example to create a copy of a table, and
-// then each try on its own, for example to insert a row.
+// Tries. For each attempt, the function runs the statements of Prepare, for example to create
+// a copy of a table. Then it runs the statements of each try, for example to insert a row,
+// and rolls them back before the next try.
 //
 // The function returns a row for each try, with the SQLSTATE and text of its error, and the
 // number of rows of its last statement (GET DIAGNOSTICS). The exception at the end of each
@@ -72,12 +73,13 @@ const readOnlyTransaction = "25006"
 // trySucceeded is the SQLSTATE of a try that succeeded.
 const trySucceeded = "GF000"
 
-// Try implements [engine.Engine]. It tries whether the tables accept rows with the keys
-// that are issued today, and whether their triggers and views work with them. The findings
-// report the tables, triggers and views that fail. For most tables, Try evaluates a
-// condition (tableCopy.Screen) on constant rows with the keys, because that is fast. If the
-// condition is false or fails, Try inserts the rows into a temporary copy of the table,
-// which has the same name. Each copy is rolled back before the next is created.
+// Try implements [engine.Engine]. It tries whether the tables accept rows with Snowflake IDs
+// of today as keys, and whether the triggers and views on the tables work with these keys.
+// The findings report the tables, triggers and views that fail. For most tables, Try
+// evaluates a condition (tableCopy.Screen) on constant rows with the keys, because that is
+// fast. If the condition is false or fails, Try inserts the rows into a temporary copy of the
+// table, which has the name of the table. Each copy is rolled back before the next is
+// created.
 func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (engine.Findings, error) {
 	if len(t.Tables) == 0 {
 		return engine.Findings{}, nil
@@ -278,9 +280,9 @@ func (o outcome) err() error {
 	}
 	err := fmt.Errorf("ERROR: %s (SQLSTATE %s)", o.Refusal, o.State)
 	if slices.Contains([]string{"08", "25", "40", "53", "55", "57", "58"}, o.State[:2]) {
-		// A trigger or another function has tried a write that the trial does not allow.
-		// The server converts the key to the type of its column before it calls a function,
-		// so the column has accepted the key.
+		// Written is true if a trigger or another function has tried a write that the trial
+		// does not allow. The column has then accepted the key, because the server converts
+		// the key to the type of the column before it calls a function.
 		return engine.Unanswered{Cause: err, Written: o.State == readOnlyTransaction}
 	}
 	return err

@@ -168,9 +168,10 @@ var pgAssigning = []struct {
 	{"writes", "BEGIN INSERT INTO log VALUES (NEW.at); RETURN NEW; END", false},
 }
 
-// If a trigger assigns keys, phase detach leaves it to the user, and reports the trigger
-// with a statement that drops it. Other triggers are not reported. In the end, an INSERT
-// without a key succeeds only if a trigger assigns the key.
+// If a trigger assigns keys, phase detach does not drop the trigger, and the plan reports the
+// trigger with a statement that drops it and a statement that creates it again. Other triggers
+// are not reported. After the move, an INSERT without a key succeeds only if a trigger assigns
+// the key.
 func postgresAssigning(t *testing.T, server *migratetest.PgServer) {
 	for _, test := range pgAssigning {
 		t.Run(test.name, func(t *testing.T) {
@@ -269,8 +270,9 @@ func postgresCodeOfTenants(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// If another session drops an object while Inspect reads its definition, Inspect reads the
-// catalog again. It waits for the lock of that session, and then does not find the object.
+// Another session drops a table while Inspect reads the definition of a rule of the table.
+// Inspect waits for the lock of this session, gets an internal error because the rule is gone,
+// and must then read the catalog again without an error.
 func postgresDropped(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, "CREATE TABLE t (id serial PRIMARY KEY)")
 	for lockTimeouts := 0; ; lockTimeouts++ {
@@ -301,8 +303,9 @@ func postgresDropped(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// A key that is not positive does not satisfy the CHECK of phase guard. The CHECK remains
-// NOT VALID, so it applies to new rows only.
+// A row with key 0 violates the CHECK of phase guard. The CHECK then stays NOT VALID, and
+// rejects only new rows. Apply reports this as incomplete. After the key was changed, a new plan
+// can validate the CHECK.
 func postgresGuardOfZero(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, "CREATE TABLE t (id serial PRIMARY KEY, n int); INSERT INTO t VALUES (0), (7)")
 	before := d.State(t)

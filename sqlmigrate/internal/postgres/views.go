@@ -87,18 +87,20 @@ func readParts(ctx context.Context, q pgcatalog.QualifiedReader, views map[int64
 	}
 }
 
-// addPart adds the statements that create an index or statistics of a materialized view,
-// which run after the view was created, and restore their properties.
+// addPart adds to v.Parts, which run after the view was created, the statements for an index
+// or statistics of a materialized view. They create the object and restore its properties.
 func (v *view) addPart(o object) {
 	_, create := o.statements()
 	v.Parts = slices.Concat(v.Parts, []string{create}, o.keep())
 }
 
-// withoutViews returns steps with a step before them that drops the views, and a step after
-// them that creates the views again, because PostgreSQL does not change the type of a
-// column that a view uses. steps widen the columns of the tables in batch. The first step
-// also runs locks, which are the statements that lock the tables. It drops the views before
-// that, because a program that reads a view also locks the view first.
+// withoutViews returns steps, which widen the columns of the tables in batch, between two
+// further steps. The step before them drops the views, and the step after them creates the
+// views again, because PostgreSQL does not change the type of a column that a view uses.
+//
+// The step that drops the views also runs locks, the statements that lock the tables. It
+// drops the views first, because a program that reads a view locks the view before its
+// tables, and another order could cause a deadlock.
 func withoutViews(batch []*table, steps []plan.Step, views []*view, locks []string) []plan.Step {
 	var columns []*column
 	for _, t := range batch {
@@ -121,9 +123,9 @@ func withoutViews(batch []*table, steps []plan.Step, views []*view, locks []stri
 	drop := func(ifExists string) []string {
 		return []string{withinTimeout(slices.Concat(pgview.Drops(definitions(views), ifExists), locks))}
 	}
-	// When the phase is taken back, the second step comes first and drops the views, and the
-	// first step creates them. A user may have dropped a view in the meantime, hence IF
-	// EXISTS.
+	// When the phase is taken back, the steps run in the reverse order, so that after drops
+	// the views, and before creates them again. IF EXISTS is there because a user may have
+	// dropped a view in the meantime.
 	creates := pgview.CreateAll(definitions(views))
 	before, after := step("drop", drop(""), creates), step("create again", creates, drop("IF EXISTS "))
 	before.Check = engine.Statements("", checkAll([]string{rejectNewViews(views)}))

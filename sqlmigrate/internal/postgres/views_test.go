@@ -79,9 +79,9 @@ func postgresViews(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// A move recreates views, but no objects of other kinds that use them. Such an object
-// blocks the move, as do rights and memberships of a view that the move could not
-// restore.
+// A move recreates views, but not the objects of other kinds that use a view. Such an object
+// blocks the move. A view also blocks the move if it has rights that another role has granted,
+// or belongs to an extension, because the move could not restore that.
 func postgresViewBlockers(t *testing.T, server *migratetest.PgServer) {
 	migratetest.Run(t, server.Admin, "CREATE ROLE regranting")
 	for _, test := range []struct{ name, ddl, table, object, reason string }{

@@ -9,14 +9,14 @@ import (
 	"reflect"
 )
 
-// A Querier is a connection or its transaction.
+// A Querier is a pool, a connection or a transaction.
 type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Read returns the rows of a query. It scans each row into a T, for example an int64 or, if
-// the query has several columns, a struct. It scans the columns into the fields of a struct
-// in their order, see [Fields]. After an error it returns no rows.
+// Read returns the rows of a query. It scans each row into a T. T is, for example, int64
+// or, if the query has several columns, a struct whose fields get the columns in their
+// order, see [Fields]. After an error Read returns no rows.
 func Read[T any](ctx context.Context, from Querier, query string, args ...any) ([]T, error) {
 	rows, err := from.QueryContext(ctx, query, args...)
 	if err != nil {

@@ -43,8 +43,8 @@ type session struct {
 	outcomes []string // for each completed phase, its name and outcome in words, for errors
 }
 
-// phase runs the transactions of a phase, one after the other. Each transaction is the list
-// of its statements as tasks. It skips transactions without tasks.
+// phase runs the transactions of a phase, one after the other. Each element of transactions
+// is the list of the tasks of one transaction. phase skips transactions without tasks.
 func (s *session) phase(name plan.PhaseName, transactions [][]task) error {
 	p := &phaseRun{session: s, name: name, tasks: slices.Concat(transactions...)}
 	for _, tasks := range transactions {
@@ -72,9 +72,10 @@ type phaseRun struct {
 	done  int // number of tasks that have been done; some may be in an open transaction
 }
 
-// transaction runs the next n tasks. After a lock timeout, it tries again until RetryFor
-// has passed. On databases with transactions, it repeats all n tasks. On other databases
-// it continues at the task that failed, and RetryFor begins again with each new task.
+// transaction runs the next n tasks. After a lock timeout, it waits and tries again, until
+// RetryFor has passed since the first timeout. On databases with transactions, each try
+// repeats all n tasks. On other databases, a try continues at the task that failed, and if
+// a later task fails, RetryFor begins again.
 func (p *phaseRun) transaction(n int) error {
 	end := p.ended + n // the index in p.tasks after the last task of the transaction
 	tries, failedAt := engine.Tries{Limit: p.config.RetryFor}, p.done
@@ -146,9 +147,10 @@ func (p *phaseRun) report(now plan.Progress) {
 }
 
 // failure returns the error for the user. It names the statement that failed with err, and
-// describes which changes of this phase and of the earlier phases the database has kept. end
-// is the index in tasks after the last task of the transaction. If all tasks before end are
-// done, err came from COMMIT, or from the work of the engine after the last statement.
+// describes which changes of this phase and of the earlier phases the database has kept.
+// end is the index in p.tasks after the last task of the transaction. If all tasks before
+// end are done, no statement has failed. Then err came from COMMIT, or from the work of the
+// engine after the last statement.
 func (p *phaseRun) failure(end int, err error) error {
 	kept := p.ended
 	if !p.engine.Transactions() { // every statement that is done stays
@@ -189,7 +191,8 @@ func (p *phaseRun) outcome(changed int, allDone bool) string {
 	return outcome
 }
 
-// lastOf returns words for the last statement before end, for example "statement 3 of 5".
+// lastOf returns words for the last statement before end, for example "statement 3 of 5",
+// or "its last statement" if end is the end of the phase.
 func (p *phaseRun) lastOf(end int) string {
 	if end == len(p.tasks) {
 		return "its last statement"

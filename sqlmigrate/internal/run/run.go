@@ -80,10 +80,10 @@ func (w Work) begin(ctx context.Context, conn *sql.Conn, c Config) *planRun {
 	return &planRun{session{ctx: ctx, conn: conn, engine: w.Engine, dialect: w.Dialect, config: c, begun: time.Now()}, w}
 }
 
-// Apply runs the phases in their order. If the caller has excluded no phase, it then inserts
-// Snowflake IDs into copies of the tables, to find tables that reject them. An error that
-// wraps [ErrIncomplete] means that all phases were applied, but work was left out, or that
-// this trial failed or found a rejection.
+// Apply runs the phases in their order. If the caller has excluded no phase, Apply then
+// inserts Snowflake IDs into copies of the tables, to find tables that reject them. An
+// error that wraps [ErrIncomplete] means that all phases have been applied, but that a
+// phase left work undone, a table rejects Snowflake IDs, or no IDs could be inserted.
 func (w Work) Apply(ctx context.Context, conn *sql.Conn, c Config) error {
 	r := w.begin(ctx, conn, c)
 	if err := r.checkOrder(); err != nil {
@@ -104,10 +104,10 @@ func (r *planRun) checkOrder() error {
 	return errors.Join(r.unlessApplied(plan.Widen, r.errDetach()), r.unlessApplied(plan.Detach, r.errGuard()))
 }
 
-// unlessApplied returns the error blocked, which is about the excluded phase with this
-// name. It returns nil if an earlier call has applied this phase, or if blocked is nil. To
-// find out, it runs the Unless query of each ALTER TABLE of the phase. The query returns
-// true if the statement has been applied.
+// unlessApplied returns blocked, the error about the excluded phase with this name, unless
+// an earlier call has already applied this phase. To find out, it runs the Unless query of
+// each ALTER TABLE of the phase, which returns true if the statement has been applied. If
+// all queries return true, or if blocked is nil, unlessApplied returns nil.
 func (r *planRun) unlessApplied(name plan.PhaseName, blocked error) error {
 	if blocked == nil {
 		return nil
@@ -128,14 +128,17 @@ func (r *planRun) unlessApplied(name plan.PhaseName, blocked error) error {
 	return nil
 }
 
-// ErrIncomplete is in the error of Apply if all phases were applied, but a phase left
-// work undone, or the tables reject Snowflake IDs.
+// ErrIncomplete is wrapped in the error of Apply if all phases have been applied, but a
+// phase left work undone, the tables reject Snowflake IDs, or no IDs could be tried.
 var ErrIncomplete = errors.New("sqlmigrate: the plan has been carried out, but")
 
-// complete tries keys in the tables after the last phase, and returns an error for each
-// omission and each column that rejects a key. It does not try keys if phases were
-// excluded, because the tables cannot accept Snowflake IDs before all phases are applied, nor
-// if there was no phase to apply, because Inspect has already tried such tables.
+// complete tries keys in copies of the tables after the last phase. It returns an error for
+// each omission of the plan, and for each finding of the trial, such as a column that
+// rejects a key.
+//
+// It does not try keys if the caller excluded a phase, because tables need not accept
+// Snowflake IDs before all phases are applied. It does not try keys either if there was no
+// phase to apply, because Inspect has already tried keys in such tables.
 func (r *planRun) complete() error {
 	omissions := r.Omitted
 	if len(r.Trial.Tables) > 0 && len(r.Phases) > 0 && len(r.Excluded) == 0 {
@@ -174,8 +177,9 @@ func (w Work) Revert(ctx context.Context, conn *sql.Conn, c Config) error {
 		}
 	}
 	for _, phase := range phases {
-		// downTasks repeats the checks inside the transaction, because on some databases
-		// the answer cannot change there any more.
+		// downTasks repeats the checks inside the transaction, because a program may have
+		// written rows since the first checks. On SQLite, for example, no program can write
+		// while the transaction is open.
 		if err := r.phase(phase.Name, engine.Converted(backwards(&phase), Transaction.downTasks)); err != nil {
 			return err
 		}

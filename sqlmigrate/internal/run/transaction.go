@@ -54,8 +54,8 @@ func (t Transaction) upTasks() []task { return t.up }
 // checkTasks returns the tasks that check whether the transaction can be taken back.
 func (t Transaction) checkTasks() []task { return t.check }
 
-// downTasks returns the checks and then the tasks that take the transaction back. It
-// returns no checks if there is nothing to take back.
+// downTasks returns the tasks that take the transaction back, with the checks before them.
+// It returns no checks if there is nothing to take back.
 func (t Transaction) downTasks() []task {
 	if len(t.down) == 0 {
 		return nil

@@ -11,7 +11,8 @@ import (
 )
 
 // choose marks the keys of the wanted tables as moved, which means that the plan lets them
-// hold Snowflake IDs. It reports the tables whose key it cannot choose.
+// hold Snowflake IDs. For a table whose key it cannot choose, it returns a blocker or a
+// note.
 func (s *schema) choose(wanted []plan.TableName) (found engine.Findings, err error) {
 	var shadows []string
 	for _, name := range wanted {
@@ -75,7 +76,7 @@ func (s *schema) connect() []*table {
 
 // measure reads the number of rows, the largest and the smallest integer key, and the
 // number of keys that are not integers, because a column of SQLite can hold values of any
-// type. Only the rowid holds integers alone, so its query needs no conditions. If no
+// type. A rowid is always an integer, so the query for a rowid needs no conditions. If no
 // column of the primary key is moved, measure reads only the number of rows. r keeps the
 // first error.
 func (t *table) measure(ctx context.Context, r *reader) {

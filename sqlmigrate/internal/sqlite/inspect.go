@@ -9,9 +9,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// Inspect implements [engine.Engine]. It reads the schema, marks the keys of the
-// requested tables, and all columns that are connected with them by references, as moved,
-// and makes a plan for the tables of these columns.
+// Inspect implements [engine.Engine]. It reads the schema. It marks as moved the keys of
+// the requested tables, and all columns that references connect with these keys. Then it
+// makes a plan for the tables of the marked columns.
 func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (_ *engine.Result, err error) {
 	// All queries run in one transaction, so that they read the same state of the
 	// database. BeginTx is not used, because a driver can be configured so that BeginTx

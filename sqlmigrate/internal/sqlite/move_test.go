@@ -197,8 +197,9 @@ func TestSQLiteVacuum(t *testing.T) {
 	})
 }
 
-// A connection that has cached the schema before Apply has to read it again. If it still
-// had AUTOINCREMENT, a row with key 1,000 would raise the counter.
+// A connection that has cached the schema before Apply has to read it again. If the
+// connection still used the schema with AUTOINCREMENT, a row with key 1,000 would raise the
+// counter.
 func TestSQLiteOtherConnections(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
@@ -390,8 +391,9 @@ func TestSQLiteBlockers(t *testing.T) {
 	}
 }
 
-// The notes tell the users of a plan what they must know, and Omitted what the plan
-// leaves undone.
+// The notes of a plan warn of a key that takes more space, of rows without a key, and of
+// AutoMigrate. They do not mention a table that no warning concerns. Omitted lists a table
+// whose keys are not all positive.
 func TestSQLiteNotes(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
@@ -493,7 +495,8 @@ func TestSQLiteFailures(t *testing.T) {
 	})
 }
 
-// A script that was stopped without a transaction can be run again from its beginning.
+// The statements of a script may run without a transaction. If such a run stops after any
+// of the statements, the script can be run again from its beginning, up and down.
 func TestSQLiteScriptAgain(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {

@@ -17,10 +17,10 @@ const writerLock = "the database's only writer lock, until the end of the transa
 
 // plan returns the tables, the phases and the findings of a plan for the affected tables,
 // which are those with moved columns. found has the findings so far. Phase detach removes
-// AUTOINCREMENT, and phase guard creates a trigger for each key that needs it, by which
-// the table rejects rows without a key. If want.Park is true, phase park replaces both. It
-// sets the counters of AUTOINCREMENT so high that they assign no IDs of generators, and
-// SQLite goes on assigning keys.
+// AUTOINCREMENT, and phase guard creates a trigger for each key that needs it, by which the
+// table rejects rows without a key. If want.Park is true, phase park replaces both. It sets
+// the counters of AUTOINCREMENT so high that they assign no number that a generator issues
+// in the next ten years, and SQLite goes on assigning keys.
 func (s *schema) plan(affected []*table, want engine.Request, found engine.Findings) *engine.Result {
 	result := &engine.Result{Findings: found}
 	detach, guard, park := plan.Phase{Name: plan.Detach}, plan.Phase{Name: plan.Guard}, plan.Phase{Name: plan.Park}
@@ -45,10 +45,10 @@ func (s *schema) plan(affected []*table, want engine.Request, found engine.Findi
 		case want.Park && t.autoincrement && t.sequence.Int64 < want.Place.Limit.Int64():
 			park.Steps = append(park.Steps, t.park(want))
 			park.Check = append(park.Check, t.detachCheck(c, want.Issued)...)
-		// Without AUTOINCREMENT, SQLite assigns the largest key plus 1, so there is no counter
-		// to park. Such a key blocks the plan if it needs a guard. A key needs no guard if it
-		// refers to another key, or if the table already has a guard, which rejects a row
-		// without a key.
+		// Without AUTOINCREMENT, SQLite assigns the largest key plus 1, so there is no
+		// counter to park. Such a key blocks the plan if it needs a guard. A key needs no
+		// guard if it refers to another key. It also needs none if the table already has a
+		// guard, which rejects a row without a key.
 		case want.Park && !t.autoincrement && needsGuard && t.keyIsRowid():
 			guardFindings.Block(t.tableName(), "column "+c.Name, "without AUTOINCREMENT, SQLite continues from the largest key, and has no counter to park",
 				"create the table again with AUTOINCREMENT, or detach and guard it, once no program inserts without a key")
@@ -100,8 +100,8 @@ func (t *table) planTable() plan.Table {
 	return table
 }
 
-// blockKey adds a blocker for a key that cannot hold Snowflake IDs, or whose present
-// values are not valid.
+// blockKey returns blockers for a key whose column cannot hold Snowflake IDs, or that has
+// present values which are not valid.
 func (t *table) blockKey(c *column, want engine.Request) (found engine.Findings) {
 	block := func(reason, fix string) {
 		found.Block(t.tableName(), fmt.Sprintf("column %s of table %s", c.Name, t.Name), reason, fix)
@@ -172,7 +172,8 @@ func (t *table) detachCheck(c *column, limit int64) []plan.Statement {
 }
 
 // park returns the step that sets the counter of AUTOINCREMENT so high that it assigns no
-// number that a generator issues in the next years. The way back restores its value.
+// number that a generator issues in the next ten years. The way back restores the value of
+// the counter.
 func (t *table) park(want engine.Request) plan.Step {
 	return want.ParkStep(t.tableName(), writerLock, types.ID(t.sequence.Int64), func(to types.ID) []plan.Statement {
 		return engine.Statements("", parking.SQLite("main.", literal(t.Name), to)...)

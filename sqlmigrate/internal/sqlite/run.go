@@ -13,9 +13,8 @@ import (
 
 // Run implements [engine.Engine]. It runs the statements in one transaction. It sets
 // busy_timeout, which limits the wait for locks, and restores it at the end. The
-// transaction takes the writer lock at its beginning (BEGIN IMMEDIATE), because SQLite
-// does not let a transaction that has already read wait for this lock, but returns an
-// error.
+// transaction takes the writer lock at its beginning (BEGIN IMMEDIATE). If it took the lock
+// after it has read, SQLite could return an error at once instead of waiting for the lock.
 func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Statement, s engine.Settings, done func(plan.Statement)) (err error) {
 	restore := func() error { return nil }
 	if s.LockTimeout > 0 {

@@ -213,9 +213,9 @@ func (s *schema) readSequences(ctx context.Context, r *reader) {
 }
 
 // addEdge adds an edge from a column to the column to which it refers. enforced means that
-// a foreign key rejects values that are not in the other column, and cascades that it
-// deletes the row together with its parent. addEdge ignores columns that do not exist,
-// which are nil, and the columns of shadow tables, which are not moved.
+// a foreign key rejects values that are not in the other column, and cascades means that
+// the foreign key deletes the row together with its parent. addEdge ignores columns that do
+// not exist, which are nil, and the columns of shadow tables, which are not moved.
 func (s *schema) addEdge(from, to *column, enforced, cascades bool) {
 	if from == nil || to == nil || from.table.shadow || to.table.shadow {
 		return

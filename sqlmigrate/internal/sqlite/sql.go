@@ -12,9 +12,9 @@ import (
 func quote(name string) string { return Engine{}.Quote(plan.TableName{Name: name}) }
 
 // literal returns s as an SQL literal on a single line. A line end in s becomes a call of
-// replace: for the two lines a and b, it returns replace('a<0>b', '<0>', char(10)). It is
-// necessary because goose reads files by line, drops carriage returns, and interprets its
-// annotations even inside a literal.
+// replace: for the two lines a and b, it returns replace('a<0>b', '<0>', char(10)). The
+// literal must be on a single line because goose reads files by line, drops carriage
+// returns, and interprets its annotations even inside a literal.
 func literal(s string) string {
 	for _, character := range []struct{ text, sql string }{{"\n", "char(10)"}, {"\r", "char(13)"}} {
 		if strings.Contains(s, character.text) {
@@ -69,15 +69,15 @@ func failUnless(condition, message string) []plan.Statement {
 // oneLine returns s with each blank and line end replaced by a single blank.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// rewrite returns statements that replace the CREATE TABLE text of the table name in the
-// catalog, which is from, by the text to. They also succeed if the text is already to, so
-// that they can be repeated. They fail for any other text, because somebody has changed
-// the table since the inspection.
+// rewrite returns statements that change the CREATE TABLE text of a table in the catalog.
+// name is the table, from is its present text, and to is its new text. The statements also
+// succeed if the text is already to, so that they can be repeated. They fail for any other
+// text, because somebody has changed the table since the inspection.
 //
 // The statements also create and drop a scratch table. This makes other connections read
 // the catalog again, which an UPDATE of the catalog alone does not. The scratch table has
-// AUTOINCREMENT, so that SQLite creates the table sqlite_sequence, in which it keeps
-// counters, if it is missing. VACUUM removes sqlite_sequence if no table has
+// AUTOINCREMENT, so that SQLite creates the table sqlite_sequence, in which SQLite keeps
+// counters, if sqlite_sequence is missing. VACUUM removes sqlite_sequence if no table has
 // AUTOINCREMENT.
 func rewrite(name, from, to string) []plan.Statement {
 	condition := "type = 'table' AND name = " + literal(name) + " AND sql "

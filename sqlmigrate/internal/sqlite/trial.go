@@ -147,7 +147,8 @@ func (r *trial) open(ctx context.Context) error {
 
 // try runs a statement. It returns an error of SQLite, which is a result of the trial, for
 // example that a row is rejected. It stores any other error in the reader, which ends the
-// trial, for example that the caller has canceled ctx.
+// trial, for example that the caller has canceled ctx. If the reader has an error already,
+// try runs nothing and returns nil.
 func (r *reader) try(ctx context.Context, statement string) error {
 	if r.err != nil {
 		return nil

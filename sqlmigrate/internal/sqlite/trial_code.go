@@ -42,8 +42,8 @@ func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err er
 // isOfTrigger reports whether b repeats another blocker in all. For example, a trigger on
 // orders inserts a row without a key into logs. Codes finds the trigger, for which all has
 // a blocker of table logs. The trial of orders fires the trigger too, and fails with the
-// message of the guard of logs, so that b says that orders rejects the key. Only the first
-// of the two is useful to users.
+// message of the guard of logs, so that b says that orders rejects the key. Only the
+// blocker of the trigger is useful to users.
 func (r *trial) isOfTrigger(b plan.Blocker, all []plan.Blocker) bool {
 	for _, t := range r.Trial.Tables {
 		for _, c := range t.Columns {

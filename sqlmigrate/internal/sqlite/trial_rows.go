@@ -51,8 +51,8 @@ func (r *trial) enter(ctx context.Context, row engine.Row) error {
 	return nil
 }
 
-// findSQL returns a query that is true if the copy of t has a row with the keys. It does
-// not compare a key of 0, because that row was inserted without the key.
+// findSQL returns a query that is true if the copy of t has a row with the keys. A key of 0
+// in keys means that the row was inserted without this key, so findSQL does not compare it.
 func findSQL(t plan.Table, keys map[string]types.ID) string {
 	where := []string{"true"}
 	for name, key := range keys {
@@ -64,10 +64,10 @@ func findSQL(t plan.Table, keys map[string]types.ID) string {
 }
 
 // insertSQL returns a statement that inserts a row into the copy of t. The columns that
-// hold keys get those of row.Keys. The other columns get the values of the first row of
-// the original table, because these values satisfy its CHECKs, or NULL if row.Fill is 1.
-// If the original table is empty, the LEFT JOIN still returns a row, and the required
-// columns get values that fit their types. For table orders with key 7, it is
+// hold keys get their key of row.Keys, or NULL. The other columns get the values of the
+// first row of the original table, because these values satisfy its CHECKs, or NULL if
+// row.Fill is 1. If the original table is empty, the LEFT JOIN still returns a row, and the
+// required columns get values that fit their types. For table orders with key 7, it is
 //
 //	INSERT INTO snowflake_trial."orders" ("id", "note") SELECT 7, r."note"
 //	FROM (SELECT 1) LEFT JOIN (SELECT "id", "note" FROM main."orders" LIMIT 1) AS r
@@ -82,10 +82,11 @@ func (r *trial) insertSQL(t plan.Table, row engine.Row) string {
 		copySchema, quote(t.Name), list, strings.Join(values, ", "))
 }
 
-// valueSQL returns an SQL expression for the value of a column. It is the key in keys, or
-// NULL for a key of 0. For a column that is not in keys, it is the value in the row r of
+// valueSQL returns an SQL expression for the value of a column. For a column in keys, it is
+// the key, or NULL for a key of 0. For any other column, it is the value in the row r of
 // the original table. If preferNull is true, it is NULL instead, unless the column is
-// required.
+// required. If the value in row r is NULL, or there is no row, a required column gets its
+// default, or else a value that fits its type.
 func (c copiedColumn) valueSQL(preferNull bool, keys map[string]types.ID) string {
 	stored := "r." + quote(c.Name)
 	key, given := keys[c.Name]

@@ -15,8 +15,8 @@ type Insert struct {
 }
 
 // Inserts returns the statements in a body that insert rows, which are INSERT, REPLACE and
-// MERGE. A body is the text of a trigger or routine. Statements in its strings are
-// included, because the body may execute them.
+// MERGE. A body is the text of a trigger or routine. Inserts also searches each string of
+// the body that contains the word INSERT, because the body may execute the string.
 func Inserts(body string, rules Rules) (found []Insert) {
 	tokens := Scan(body, rules)
 	p := insertParser{tokens: tokens}
@@ -49,7 +49,7 @@ func Inserts(body string, rules Rules) (found []Insert) {
 type insertParser struct {
 	tokens []Token
 	at     int
-	merged Insert // its table is the target of the last MERGE, for which an INSERT names no table
+	merged Insert // its table is the target of the last MERGE, whose INSERT names no table
 }
 
 // is reports whether one of words, which are keywords in lower case or signs, is at
@@ -58,10 +58,11 @@ func (p *insertParser) is(i int, words ...string) bool {
 	return i < len(p.tokens) && p.tokens[i].Kind != Text && slices.Contains(words, strings.ToLower(p.tokens[i].Text))
 }
 
-// into parses the rest of a statement after its first word INSERT or REPLACE. It returns
-// false if no name of a table follows the word, because the word then does not begin a
+// into parses the rest of a statement after its first word, INSERT or REPLACE. It returns
+// false if no name of a table follows this word, because the word then does not begin a
 // statement. Examples are the head of a trigger (AFTER INSERT ON t) and the function call
-// INSERT('abc', 1, 2, 'x'). A token of a Kind above Name is a string or a sign, and no name.
+// INSERT('abc', 1, 2, 'x'). A token of a Kind above Name is a string or a sign, and no
+// name.
 func (p *insertParser) into() (Insert, bool) {
 	if p.is(p.at, "or") { // skip OR REPLACE of SQLite
 		p.at += 2
@@ -155,8 +156,8 @@ func (p *insertParser) list() (items [][]Token) {
 }
 
 // assignments parses assignments such as SET a = 1, b = f(2, 3), beginning at SET, and
-// returns the columns and the tokens of each value. They end at a semicolon, or at a
-// keyword that follows them, such as WHERE.
+// returns the columns and the tokens of each value. The list of assignments ends at a
+// semicolon, or at a keyword such as WHERE.
 func (p *insertParser) assignments() (columns []string, values [][]Token) {
 	depth := 0 // number of open parentheses; a comma or keyword within them belongs to a value
 	for p.at++; p.at < len(p.tokens) && !p.is(p.at, ";"); p.at++ {

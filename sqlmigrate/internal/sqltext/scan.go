@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Rules are the differences in the syntax of the databases. A field that is true adds the
-// rule in its comment. The zero value is the SQL standard.
+// Rules are the differences in the syntax of the databases. The comment of a field is a
+// rule, which applies if the field is true. The zero value is the SQL standard.
 type Rules struct {
 	Backslash bool // a backslash escapes the next character in '…' and "…"
 	Hash      bool // # begins a comment, and -- only if a blank follows
@@ -170,8 +170,8 @@ func wordEnd(text string, i int) int {
 // In any other place, NEW.id is only read.
 func Sets(body string, rules Rules, columns []string) bool {
 	tokens := slices.DeleteFunc(Scan(body, rules), func(t Token) bool { return t.Kind == Text })
-	// is reports whether token i is one of words. For i = -1 it returns true, because an
-	// assignment can begin the body, as it can follow a ; or BEGIN.
+	// is reports whether token i is one of words. For i = -1, the place before the body, it
+	// returns true, because an assignment can stand at the beginning of the body.
 	is := func(i int, words ...string) bool {
 		return i < len(tokens) && (i < 0 || slices.Contains(words, strings.ToLower(tokens[i].Text)))
 	}

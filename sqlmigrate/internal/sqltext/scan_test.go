@@ -53,9 +53,9 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// For any text, the tokens are in order, and Scan leaves out only blanks and comments.
-// The arguments backslash and hash set the fields Backslash and Hash of Rules, and the
-// argument others sets the fields Brackets and Backticks.
+// For any text, the tokens are in order and do not overlap, and Scan leaves out only blanks
+// and comments. The arguments backslash and hash set the fields Backslash and Hash of
+// Rules, and the argument others sets the fields Brackets and Backticks.
 func FuzzScan(f *testing.F) {
 	f.Add(`SELECT "a""b", 'c' FROM t -- d`, false, false, false)
 	f.Add("INSERT INTO `a` VALUES ('it\\'s') # b\n", true, true, false)

@@ -83,7 +83,8 @@ func contracts() []contract {
 // another program.
 var noJSON = []string{"min", "max", "workers ddl"}
 
-// codesElsewhere are exit codes that other tests check.
+// codesElsewhere are exit codes that the tests of other packages check. The contracts have no
+// runs with them, but the table shows them.
 var codesElsewhere = map[string][]int{
 	"vet":                   {0, 3}, // TestVet
 	"migrate apply":         {3},    // TestApplyLeavesUndone of package migrate
@@ -102,8 +103,8 @@ func placeholders(t *testing.T) *strings.Replacer {
 		return url
 	}
 	app, moved, apply := shop(), shop(), shop() // for DSN, MOVED and APPLY
-	// doctor finds a negative key. Worker 8 can be reset, because its bound is more than a day
-	// ahead of the clock.
+	// The contract of doctor needs a problem, which is the negative key here. Worker 8 can be
+	// reset, because its bound is more than a day ahead of the clock.
 	clitest.Execute(t, clitest.Open(t, app), "INSERT INTO orders (id) VALUES (-5)")
 	clitest.Records(t, app, map[int]lease.Record{
 		7: {Bound: at + 42_000, Owner: "web-1/11/AAAA/5/0/60000"}, 8: {Bound: time.Now().Add(50 * time.Hour).UnixMilli(), Owner: "web-2/12/BBBB/6/0/60000"},
@@ -138,7 +139,8 @@ func TestContract(t *testing.T) {
 	comparePage(t, table.String())
 }
 
-// comparePage compares the table of the page with the given one, or rewrites it.
+// comparePage fails the test if the table in docs/cli.md differs from the given table. With
+// GORMFLAKE_TEST_GENERATE it writes the given table into the page instead.
 func comparePage(t *testing.T, table string) {
 	t.Helper()
 	page, err := os.ReadFile(contractPage)
@@ -160,8 +162,9 @@ func comparePage(t *testing.T, table string) {
 // oddName matches the name of a JSON member that is not in lower case with underscores.
 var oddName = regexp.MustCompile(`"[a-z_0-9]*[^a-z_0-9"\\]+[^"\\]*":`)
 
-// row checks a contract, and returns its row of the table. In the output of a run with
-// --json it checks that the output is JSON, and the names in it.
+// row checks a contract, and returns the row of the command in the table of docs/cli.md. If a
+// run has --json and must not fail, row also checks that the output is JSON, and that its
+// names are in lower case with underscores.
 func (c contract) row(t *testing.T, replacer *strings.Replacer) string {
 	t.Helper()
 	codes := slices.Clone(codesElsewhere[c.name])
@@ -257,7 +260,9 @@ func findCommand(t *testing.T, name string) *cobra.Command {
 	return cmd
 }
 
-// At every level, the error for a mistyped command or flag suggests the correct name.
+// A mistyped command or flag is a usage error that suggests the correct name, at every level.
+// The test leaves out names that mistyped cannot change, flags that are too short for a
+// suggestion, and the flags of help.
 func TestSuggestions(t *testing.T) {
 	t.Parallel()
 	for _, name := range commands(t) {
@@ -314,7 +319,8 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// A variable sets its flag, unless the flag or one that excludes it is on the command line.
+// An environment variable sets its flag. The command ignores the variable if the command line
+// has this flag, or another flag that must not be given together with this flag.
 func TestVariablesSetFlags(t *testing.T) {
 	folder := t.TempDir()
 	// app has a record of worker 7, and other has one of worker 9.

@@ -66,10 +66,10 @@ func Is(rawURL string) bool {
 	return found && known
 }
 
-// Open connects to the store, and returns an error if it does not answer within ten
+// Open connects to the store. It returns an error if the store does not answer within ten
 // seconds. namespace separates the workers of applications that share the store. The store
-// logs warnings to log, for example about settings under which the servers may lose
-// writes. Errors do not contain the password.
+// logs warnings to log, for example about settings under which the servers may lose writes.
+// Errors do not contain the password.
 func Open(ctx context.Context, rawURL, namespace string, log *slog.Logger) (*Store, error) {
 	a, err := parse(rawURL)
 	if err != nil {
@@ -196,9 +196,9 @@ func etcdConfig(a address) (*clientv3.Config, error) {
 	return clientv3.NewClientConfig(&spec, zap.NewNop())
 }
 
-// checkEtcd returns an error if the cluster cannot be read, because clientv3.New may return
-// before it has reached a member. The key that it reads need not exist. A read of any key
-// succeeds only if a majority of the members answers, like a read of the records.
+// checkEtcd reads a key, and returns an error if the cluster does not answer, because
+// clientv3.New may return before it has reached a member. Like a read of the records, a read
+// of any key succeeds only if a majority of the members answers. The key need not exist.
 func checkEtcd(ctx context.Context, client *clientv3.Client) error {
 	if _, err := client.Get(ctx, "gormflake/"); err != nil {
 		if ctx.Err() != nil {

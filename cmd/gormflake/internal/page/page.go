@@ -130,10 +130,11 @@ func loadAssets() map[string]asset {
 	return found
 }
 
-// preloads returns HTML links that let a browser load all JavaScript modules at once. Without
-// them, it would find most modules only after it has read the modules that import them. names
-// are the embedded files. The result ends with "<script", because the caller replaces this
-// text by the result. early.js is left out, because it is not a module.
+// preloads returns HTML links that let a browser load all JavaScript modules at once.
+// Otherwise the browser would find most modules only after it has read the modules that import
+// them. names are the embedded files. early.js is left out, because it is not a module. The
+// result ends with "<script", because the caller replaces the first "<script" of the page by
+// the result.
 func preloads(names []string) []byte {
 	var b bytes.Buffer
 	for _, name := range names {

@@ -52,7 +52,8 @@ func TestContentTypes(t *testing.T) {
 	}
 }
 
-// wantSafe checks that the Content-Security-Policy allows no code from other sites.
+// wantSafe checks that the Content-Security-Policy allows no code from other sites, and that
+// the browser must not guess another content type (nosniff).
 func wantSafe(t *testing.T, path string, response *http.Response) {
 	t.Helper()
 	policy := response.Header.Get("Content-Security-Policy")
@@ -83,8 +84,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// If the browser already has the current file, the answer is 304. If it has another version,
-// it gets the file.
+// A browser that already has the current file gets 304 without a body. A browser with another
+// version gets the file. The ETag of config.json depends on the configuration.
 func TestETag(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/", "/app.js", "/config.json"} {

@@ -91,8 +91,9 @@ func unserialsOf(t *testing.T, l snowflake.Layout) []serialVector {
 	return found
 }
 
-// refusedSerials returns serial numbers with every kind of damage, except those that Go
-// still accepts, for example because the layout has no field where the damage is.
+// refusedSerials returns serial numbers with every kind of damage. It leaves out the texts
+// that Go accepts nevertheless, for example because the layout has no field where the damage
+// is.
 func refusedSerials(t *testing.T, l snowflake.Layout) []string {
 	t.Helper()
 	id := l.Max(l.Expires()) / 3 // in the middle, so that a wrong date is not also beyond the layout's last
@@ -143,7 +144,8 @@ func randomSerial(random *rand.Rand, t *testing.T, l snowflake.Layout, id types.
 	return newSerials(t, code, separator, l).Format(id)
 }
 
-// damaged replaces one character at random. The new character may equal the old.
+// damaged returns the text with the character at a random place replaced by a random
+// character. The new character may equal the old character.
 func damaged(random *rand.Rand, text string) string {
 	const characters = "0123456789AZaz-_.!"
 	at := random.IntN(len(text))

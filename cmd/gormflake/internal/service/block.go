@@ -86,9 +86,10 @@ func listingFor(r *http.Request) *listing {
 	return asJSON
 }
 
-// send writes the IDs in the form, with status 200. It writes chunks, so that a slow client
-// does not occupy memory for the whole text. It stops if the client does not read a chunk
-// within stallTimeout, or the whole answer before the time until.
+// send writes the IDs in the form, with status 200. It writes chunks of up to chunkSize bytes,
+// so that a slow client does not occupy memory for the whole text. An answer of several chunks
+// ends early if the client does not read one of them within stallTimeout, or the whole answer
+// before the time until.
 func (b *block) send(w http.ResponseWriter, form *listing, until time.Time) {
 	header := w.Header()
 	header["Content-Type"] = form.contentType
@@ -120,9 +121,9 @@ func (b *block) send(w http.ResponseWriter, form *listing, until time.Time) {
 	_, _ = w.Write(text)
 }
 
-// sendChunk sends a chunk of an answer that has several, and reports whether the client has
-// read it in time, which is within stallTimeout and before the time until. For that it sets
-// the write deadline of the connection.
+// sendChunk sends a chunk of an answer that has several chunks. It reports whether the client
+// has read the chunk within stallTimeout and before the time until. For that it sets the write
+// deadline of the connection.
 func sendChunk(w http.ResponseWriter, text []byte, until time.Time) bool {
 	deadline := time.Now().Add(stallTimeout)
 	if deadline.After(until) {

@@ -15,9 +15,9 @@ const (
 	LowestMaxMemory = 32 << 20
 )
 
-// shares is the number of equal parts into which [Config.MaxMemory] is divided. One part
-// is for answers and one for connections. Two are for everything else, and for garbage
-// that has not been collected yet.
+// shares is the number of equal parts into which [Config.MaxMemory] is divided. The first part
+// is for answers, and the second part is for connections. The other two parts are for
+// everything else, and for garbage that has not been collected yet.
 const shares = 4
 
 // A Config configures a service.

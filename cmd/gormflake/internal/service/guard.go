@@ -89,8 +89,8 @@ func (s *service) checkHost(r *http.Request) error {
 }
 
 // isLocal reports whether the host of a request, such as 127.0.0.1:8080, is an IP address,
-// localhost or empty, so that it is no name whose address somebody else controls. The host
-// is empty in HTTP/1.0.
+// localhost or empty. Nobody can make such a host resolve to another address, as the owner of
+// evil.example can. The host is empty in HTTP/1.0.
 func isLocal(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil { // no port
@@ -144,12 +144,14 @@ func preflight(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// foreign reports whether a page of a site that may not read the answer may have made the
-// browser send the request, for example by an <img>. The header Sec-Fetch-Site shows that,
-// but browsers send it only over HTTPS and to their own machine. Without it, the site in
-// Origin or Referer must be this service. A page can suppress these headers, so a request
-// from a browser without them counts as foreign too. A client that has sent the token is
-// not a page of another site.
+// foreign reports whether another site may have made a browser send the request, for example
+// by an <img> in its page, although shareWith does not let that site read the answer.
+//
+// A browser states the site in the header Sec-Fetch-Site, but only over HTTPS and to its own
+// machine. Without this header, a request with the token is not foreign, because pages of
+// other sites do not know the token. For other requests, the site in Origin or Referer must be
+// this service. A page can suppress Origin and Referer, so a request from a browser without
+// them is foreign too.
 func (s *service) foreign(w http.ResponseWriter, r *http.Request) bool {
 	if w.Header().Get("Access-Control-Allow-Origin") != "" { // shareWith has found the site in Origins
 		return false

@@ -132,6 +132,7 @@ func TestBodyOfRefused(t *testing.T) {
 	}
 }
 
+// Paths that do not exist, also below /v1/, get 404 with a problem that names the path.
 func TestNotFound(t *testing.T) {
 	t.Parallel()
 	handler := open(t, fixedGenerator(t))
@@ -255,9 +256,10 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// A mistake in the configuration is an error at the start, which names the wrong value and
-// the limit. 64262144 bytes are eight blocks of a million IDs, because an eighth of the memory
-// is for large blocks, and must hold one.
+// A mistake in the configuration is an error at the start, which names the wrong value and the
+// limit. An eighth of the memory is for large blocks, and must hold a block of the largest
+// count. So requests of a million IDs need 64262144 bytes, eight times the size of such a
+// block.
 func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

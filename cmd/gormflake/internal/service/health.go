@@ -52,9 +52,9 @@ func (s *service) health(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, h)
 }
 
-// reason returns why no ID can be issued, as a word for programs and as a sentence. err is
-// the error of the generator. The sentence does not contain its text, because everybody may
-// read /readyz, and an error of the store may name hosts and users.
+// reason returns why no ID can be issued, as a word for programs and as a sentence. err is the
+// error of the generator. The sentence does not quote err, because everybody may read /readyz,
+// and an error of the store may name hosts and users.
 func (s *service) reason(err error) (status, sentence string) {
 	switch {
 	case errors.Is(err, snowflake.ErrClosed):

@@ -21,9 +21,9 @@ func quietLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
 // workersGiven counts the calls of freeWorker.
 var workersGiven atomic.Int64
 
-// freeWorker returns another fixed worker at each call, because a process must not have two
-// generators for one worker. The layout has 32 datacenters with 32 workers each, so that the
-// workers come around after 1,024 calls.
+// freeWorker returns a fixed worker, at each call another one, because a process must not have
+// two generators for one worker. The layout has 32 datacenters with 32 workers each, so the
+// first worker is returned again after 1,024 calls.
 func freeWorker() snowflake.WorkerSource {
 	n := workersGiven.Add(1) % 1024
 	return snowflake.Static(n/32, n%32)
@@ -51,9 +51,9 @@ func validConfig() service.Config {
 	return service.Config{Layout: snowflake.TwitterLayout(), Log: quietLog(), MaxCount: 10_000, MaxMemory: 256 << 20, Timeout: 5 * time.Second}
 }
 
-// open returns a service that issues IDs of the generator, whose layout it has. If gen is
-// nil, the service only reads IDs, of the Twitter layout. Clients reach it as example.com,
-// the host of requests of httptest, or as x.
+// open returns a service that issues IDs of gen and has the layout of gen. If gen is nil, the
+// service only reads IDs, of the Twitter layout. It accepts the hosts example.com, to which
+// requests of httptest go, and x.
 func open(t testing.TB, gen *snowflake.Generator, change ...func(*service.Config)) http.Handler {
 	t.Helper()
 	cfg := validConfig()

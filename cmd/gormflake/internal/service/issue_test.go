@@ -203,8 +203,9 @@ func TestNoGenerator(t *testing.T) {
 	expect(t, get(handler, "/healthz"), http.StatusOK, `{"status":"ok"}`)
 }
 
-// A source is a source of workers that grants one worker. After end, the generator asks for
-// another grant, and its function extend fails or blocks, as a store does.
+// A source is a source of workers that grants one worker. After a call of end, the generator
+// asks the source for another grant by Extend. Extend calls the field extend, which fails or
+// blocks, as a store does that is down.
 type source struct {
 	extend func(context.Context) error
 	grant  *snowflake.Grant
@@ -357,8 +358,8 @@ func TestHealthWithinTheWindow(t *testing.T) {
 	expectWithoutTimes(t, get(open(t, gen), "/healthz"), http.StatusOK, `{"status":"ok","until":"T","failing_since":"T"}`)
 }
 
-// If another process takes the only worker that the lease may have, the reason is not
-// that the database fails.
+// If another process takes the only worker that the lease may have, the reason for clients is
+// that no worker is free. It must not blame the database, which works.
 func TestFencedForWantOfAWorker(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()

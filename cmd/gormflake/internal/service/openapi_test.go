@@ -47,8 +47,8 @@ func TestOpenAPI(t *testing.T) {
 	store := leasetest.NewMemory()
 	gen := leasedGenerator(t, store, lease.WithWorker(2))
 	withStore := func(c *service.Config) { c.Store = store }
-	// issuing is open to all, guarded wants a token, decoding has no generator, and stopped has
-	// one that issues no IDs any more.
+	// issuing is open to all, guarded requires a token, and decoding has no generator. The
+	// generator of stopped cannot issue IDs any more.
 	issuing, guarded, decoding := open(t, gen, withStore), open(t, gen, withStore, withToken), open(t, nil)
 	stopped := open(t, generatorWithoutWindow(t, func(context.Context) error { return errors.New("down") }))
 	seen := map[string][]string{}

@@ -14,7 +14,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/service"
 )
 
-// listen serves on a free port with the server that the program uses.
+// listen serves on a free port, by a server that NewServer returns, and returns the address.
 func listen(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -63,7 +63,8 @@ func send(t *testing.T, conn net.Conn, request string) (status int, closed bool)
 }
 
 // So that large requests do not fill its memory, the server reads at most about 12 KiB of
-// header, and no body. If closed is false, the server may close the connection or not.
+// header, and no body. If the field closed is true, the server must close the connection after
+// the answer. If it is false, the test does not check that.
 func TestSizeOfRequests(t *testing.T) {
 	t.Parallel()
 	address := listen(t)

@@ -30,13 +30,14 @@ type service struct {
 	errorLogged atomic.Bool // whether logError has logged an error within errorInterval
 	workers     workerList
 
-	// small counts the bytes of the blocks in use that have up to pooledIDs IDs, and large
-	// those of larger blocks. A request waits until its block fits; see memory.
+	// small and large count the bytes of the blocks in use, small for blocks with up to
+	// pooledIDs IDs, and large for larger blocks. A request waits until its block fits; see
+	// memory.
 	small, large *semaphore.Weighted
 }
 
-// A workerList is the list of workers that was last read from the store. mu is held
-// during the read, so that requests wait for it instead of reading too.
+// A workerList is the list of workers that was last read from the store. A request holds mu
+// while it reads the store, so that other requests wait for its list instead of reading too.
 type workerList struct {
 	mu      sync.Mutex
 	workers []worker

@@ -47,8 +47,9 @@ func checkToken(token string) error {
 	return nil
 }
 
-// checkOrigin rejects an origin that no browser would send, such as https://App.example.com/.
-// shareWith compares it as text with the header Origin, so that it would never match.
+// checkOrigin rejects an origin that no browser would send, such as https://App.example.com/,
+// with its capital and its slash. shareWith compares origins with the header Origin as texts,
+// so this one would never match.
 func checkOrigin(origin string) error {
 	u, err := url.Parse(origin)
 	isOrigin := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&

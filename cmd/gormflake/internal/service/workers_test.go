@@ -36,6 +36,8 @@ func TestWorkers(t *testing.T) {
 	expect(t, anybody, http.StatusOK, owner.ReplaceAllString(want, ""))
 }
 
+// Without a store, /v1/workers is not found. A store without records gives an empty list, not
+// null.
 func TestNoWorkers(t *testing.T) {
 	t.Parallel()
 	expect(t, get(open(t, fixedGenerator(t)), "/v1/workers"), http.StatusNotFound,

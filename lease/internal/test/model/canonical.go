@@ -19,10 +19,11 @@ func (s state) canonical() (state, [maxProcesses]num) {
 	return s, order
 }
 
-// prune drops the writes whose old record the store can never show again, because they
-// cannot land. A process that waits for such a write stops waiting, as after a timeout. If the
-// store can never again show the base of a process, or the layout's record that it has joined,
-// prune replaces the version by stale.
+// prune drops late writes that cannot land, because they replace a version that the store can
+// never show again. A process that waits for such a write stops waiting, as after a timeout.
+// Processes also remember versions, as the base of the next write, and as the layout's record
+// that they have joined. prune replaces a remembered version by stale if the store can never
+// show the version again, because all such versions have the same effect.
 func (s *state) prune() {
 	for i, w := range s.late {
 		if w != empty && !s.mayShow(w.worker, w.old) {
@@ -44,8 +45,8 @@ func (s *state) prune() {
 	}
 }
 
-// mayShow reports whether the store may show a version now or later, because the
-// version is durable, in the log, or on its way.
+// mayShow reports whether the store shows a version of a record, or may show it later. That is
+// the case if the version is durable, in the log, or in a write that is on its way.
 func (s *state) mayShow(worker, version num) bool {
 	if s.store.durable[worker].version == version {
 		return true

@@ -85,8 +85,8 @@ type frontierState struct {
 	node  int32
 }
 
-// add adds a state to the frontier, unless it was reached before. The step by leads to it
-// from the state of the node parent.
+// add adds a state to the frontier, unless the state was reached before. The step by leads to
+// the state, from the state of the node parent.
 func (s *search) add(next state, parent int32, by step) {
 	next, _ = next.canonical()
 	if _, ok := s.seen[next]; ok {
@@ -142,7 +142,8 @@ func (s *search) trace(at int32, last step) []string {
 	return trace
 }
 
-// retake takes a step again, and returns the next state and the names of its processes.
+// retake takes the step taken from the state from. It returns the next state in its canonical
+// form, and the names of the processes by their new positions.
 func (s *search) retake(from state, taken step, names [maxProcesses]num) (to state, renamed [maxProcesses]num) {
 	sr := stepper{config: s.config, state: from, violate: func(step, string) {}} // expand has recorded the violation
 	sr.visit = func(by step, next state) {

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// A Seen is a record as a process has observed it. Bounds are in ticks since the start of
-// the trace. The bound of a layout is 1 or 2. Holder is a number for each token, or 0 if
-// the record has no token.
+// A Seen is a record as a process has observed it. Bounds are in ticks since the start of the
+// trace, except in the events of a View, where they may have any unit. The bound of a layout's
+// record is the number of the layout, 1 or 2. Holder is the number of the record's token, or 0
+// if the record has no token.
 type Seen struct {
 	Bound    int64
 	Holder   int
@@ -21,8 +22,8 @@ func (s Seen) String() string { return fmt.Sprintf("{%d %d %v}", s.Bound, s.Hold
 // Tokens maps each token to a number, in the order of their appearance.
 type Tokens map[string]int
 
-// Seen returns a worker's record with this bound and owner. The first three parts of an
-// owner are its token.
+// Seen returns a worker's record with this bound and owner. The first three parts of an owner,
+// host/process/random, are its token. Seen gives a new token the next number.
 func (t Tokens) Seen(bound int64, owner string) Seen {
 	token := strings.Join(strings.SplitN(owner, "/", 4)[:min(3, strings.Count(owner, "/")+1)], "/")
 	if token != "" && t[token] == 0 {
@@ -31,8 +32,10 @@ func (t Tokens) Seen(bound int64, owner string) Seen {
 	return Seen{Bound: bound, Holder: t[token], Text: owner, Released: owner == "" || strings.HasSuffix(owner, "/released")}
 }
 
-// SeenLayout returns the record of the layout with this number, 1 or 2. The store's record
-// has this bound and owner, by which a View tells two records of one layout apart.
+// SeenLayout returns the layout's record, with the number of the layout, 1 or 2, as its bound.
+// The arguments bound and owner are those of the store's record. They become the Text, by
+// which a View tells two records of one layout apart. For an empty owner, which means that
+// there is no record, SeenLayout returns the zero Seen.
 func SeenLayout(number, bound int64, owner string) Seen {
 	if owner == "" {
 		return Seen{}

@@ -6,9 +6,10 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/model"
 )
 
-// This table is also in docs/guarantees.md. It contains for how many seconds a store that
-// forgets lets ticks be issued twice at worst, with a window of 60 s. The model finds
-// exactly these values, so that no smaller value would be true.
+// Each row is a kind of loss, and for how many seconds a store that forgets lets ticks be
+// issued twice at worst, with a window of 60 s. The table is also in docs/guarantees.md. The
+// test finds a row that promises too little or too much, because the worst case of the model
+// must be exactly the value of the row.
 func TestWhatALossRepeats(t *testing.T) {
 	t.Parallel()
 	// held: the worker was acquired before the writes that are lost.

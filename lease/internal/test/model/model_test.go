@@ -104,8 +104,8 @@ func check(t *testing.T, c model.Config) model.Result {
 	return r
 }
 
-// The model must find each mutant's mistake. Otherwise it would mean little that it finds
-// none in the protocol.
+// Check must find a violation for each mutant. If it missed a mistake that was made on
+// purpose, it would mean little that it finds no violation of the protocol.
 func TestEveryMutantIsFound(t *testing.T) {
 	t.Parallel()
 	for _, m := range model.Mutants() {
@@ -130,8 +130,9 @@ func worldOf(m model.Mutant) model.Config {
 	return model.Config{Processes: 2, Workers: 1, Ticks: 2, Late: 1, Volatile: 1, Evict: true, Mutant: m}
 }
 
-// If a store never forgets a visible write, a process may trust its reads. Without a
-// volatile store, the model would not detect this mistake.
+// If a store never forgets a visible write, a process may trust the records that it reads. So
+// at Volatile 0 the model finds no violation for the mutants that trust reads. This shows that
+// TestEveryMutantIsFound must try them with a volatile store.
 func TestTrustReadNeedsAVolatileStore(t *testing.T) {
 	t.Parallel()
 	for _, m := range []model.Mutant{model.TrustRead, model.TrustReadExtending} {
@@ -143,8 +144,8 @@ func TestTrustReadNeedsAVolatileStore(t *testing.T) {
 	}
 }
 
-// The trace of a violation is the shortest way to it, with the same name for a process in
-// all steps.
+// The trace of a violation is the shortest way to it. Each process keeps its name in all
+// steps, although canonical sorts the processes of every state.
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	r := check(t, model.Config{Processes: 2, Workers: 1, Ticks: 1, Volatile: 1, Mutant: model.TrustRead})

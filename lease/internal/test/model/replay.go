@@ -18,8 +18,8 @@ type Replay struct {
 	calls  map[int]call        // writes by the number of their call
 }
 
-// A grant is identified by its token. Token zero means that the process of the model is
-// free.
+// A grant is a grant of an observed process. It is identified by its token. Token zero means
+// that the process of the model at this index is free.
 type grant struct {
 	process, token int
 	unacknowledged bool // its last write ended without an acknowledgement, so that it reads its worker next

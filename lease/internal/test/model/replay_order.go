@@ -8,9 +8,10 @@ import (
 	"slices"
 )
 
-// advanceIssues moves events of IDs that a process issued while it waited for the answer to
-// a read. They come before the read in the result, because in the model a read is a single
-// step, during which no ID can be issued. For the protocol their order does not matter.
+// advanceIssues moves events. A process may issue IDs while it waits for the answer to a read.
+// In the model a read is a single step, during which no ID can be issued. Therefore
+// advanceIssues puts the events Issued and Holds of this time before the read. For the
+// protocol their order does not matter.
 func advanceIssues(events []Event) []Event {
 	type placed struct {
 		Event
@@ -38,10 +39,11 @@ func advanceIssues(events []Event) []Event {
 	return out
 }
 
-// writesAfter returns, by the index of each read, the write that was based on it. A release
-// is based on the last read of its worker alone, and any other write on the last read of
-// many workers. A claim that has given up reads and releases while another claim of the
-// process works, so the reads of each kind are remembered separately.
+// writesAfter returns, by the index of each read, the write that was based on the read. A
+// release is based on the last read of its worker alone. Any other write is based on the last
+// read of many workers. The last read of each kind is remembered separately, because a claim
+// that has given up may read and release a worker while another claim of the process reads and
+// writes.
 func writesAfter(events []Event) map[int]*Event {
 	type read struct{ process, worker int }
 	const many = -2 // as the worker of a read of many workers; LayoutWorker is -1

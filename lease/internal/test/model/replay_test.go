@@ -48,9 +48,9 @@ func by(process int, events []model.Event) []model.Event {
 // held returns the record of a worker that the first holder has.
 func held(bound int64) model.Seen { return model.Seen{Bound: bound, Holder: 1} }
 
-// TestReplay checks that Check accepts a trace that the protocol allows, and rejects every
-// other trace with a reason. The cases are the shortest traces that have revealed a
-// mistake, or a case of the protocol.
+// TestReplay checks that Check accepts traces that the protocol allows, and rejects other
+// traces with the right reason. Each case is the shortest trace that has revealed a mistake,
+// or that shows one case of the protocol.
 func TestReplay(t *testing.T) {
 	layout := model.Seen{Bound: 1} // the record of layout 1
 	// A process reads the layout and both workers. confirm is its read of the layout after a

@@ -16,8 +16,8 @@ func (e Event) token() int {
 	return e.New.Holder
 }
 
-// sent takes the step by which a grant sends a write, and checks that the model writes the
-// same bound over the same bound.
+// sent takes the step by which a grant sends a write. It returns an error if the write of the
+// model has another old bound or another new bound than the observed write.
 func (r *Replay) sent(e Event) error {
 	p, ok := r.find(e.token())
 	if !ok {
@@ -35,8 +35,10 @@ func (r *Replay) sent(e Event) error {
 	return nil
 }
 
-// sends takes the step by which a grant writes. The steps of joining and claiming were
-// already taken at the read.
+// sends takes the step by which a grant writes. For a released record that is a release,
+// before which the grant stops issuing if it has not yet. For any other record of a worker it
+// is an extension. For a claim or the layout, sends takes no step, because the step at the
+// read, which Replay.loaded has taken, contains the write.
 func (r *Replay) sends(p num, e Event) error {
 	st := step{kind: extend, process: p, worker: num(e.Worker), a: num(e.New.Bound)}
 	switch m := r.model(p).mode; {
@@ -53,7 +55,9 @@ func (r *Replay) sends(p num, e Event) error {
 	return r.take(st)
 }
 
-// landed takes the landing of a write, for which a grant waits or which is late.
+// landed takes the step in which a write reaches the store: arrive if a grant still waits for
+// the write, and deliver if the write is late. It returns an error if the observed store has
+// written and the model's store refuses, or the reverse.
 func (r *Replay) landed(e Event) error {
 	c := r.calls[e.Call]
 	st, s := step{kind: arrive, process: c.grant}, &r.sr.state
@@ -119,7 +123,9 @@ func (r *Replay) issued(e Event) error {
 	return r.take(step{kind: issue, process: holder, worker: num(e.Worker), a: num(e.Tick)})
 }
 
-// holds checks that the lease may issue below the same bound as in the model.
+// holds returns an error if the bound below which the lease may issue differs from the
+// acknowledged bound in the model. It compares them only if the model has a holding grant with
+// the token of the event.
 func (r *Replay) holds(e Event) error {
 	p, ok := r.find(e.Holder)
 	if pr := r.model(p); ok && pr.mode == holding && num(e.Tick) != pr.acknowledged {

@@ -62,7 +62,7 @@ type state struct {
 	issued    [maxWorkers][maxTicks]bool // whether an ID was issued, by worker and tick
 	layout    num                        // the layout of all issued IDs; zero before the first
 	processes [maxProcesses]process
-	late      [maxLate]write // whose sender no longer waits
+	late      [maxLate]write // writes on their way whose sender no longer waits
 }
 
 // empty marks a free place for a late write.

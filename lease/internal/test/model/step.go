@@ -10,9 +10,9 @@ const (
 	join    kind = iota // reads the layout, and writes layout a if there is no layout
 	check               // reads the layout once more
 	claim               // a claim reads worker and writes bound a, to issue from b
-	again               // a claim reads a record of its own and writes bound a
-	trust               // a claim reads a record of its own and holds the worker
-	giveUp              // a claim that ends reads a record of its own, to release the worker
+	again               // a claim reads a record with its own token, and writes it once more, with bound a
+	trust               // a claim reads a record with its own token, and holds the worker (a mutant's mistake)
+	giveUp              // a claim that ends reads a record with its own token, to release the worker
 	extend              // writes bound a
 	read                // reads the record of its worker
 	issue               // tick a

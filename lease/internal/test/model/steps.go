@@ -12,7 +12,9 @@ type stepper struct {
 	found   bool               // whether the Replay's step was found and taken
 }
 
-// all calls visit for each step that is possible in the state, with the next state.
+// all takes each step that is possible in the state. Check passes a visit, which all calls
+// with each step and the next state. A Replay sets wanted, and all then changes the state by
+// the wanted step only.
 func (sr *stepper) all() {
 	for i := range sr.config.Processes {
 		p := num(i)
@@ -34,8 +36,9 @@ func (sr *stepper) all() {
 // isMutant reports whether the search is for this mutant.
 func (sr *stepper) isMutant(m Mutant) bool { return sr.config.Mutant == m }
 
-// change calls visit with the step st and with a copy of the state that f has changed. For a
-// Replay, f changes sr.state itself, and only if st is the wanted step.
+// change calls visit with the step st and with a copy of the state, to which f was applied. In
+// a Replay there is no visit. Instead, change applies f to sr.state itself, and only if st is
+// the wanted step.
 func (sr *stepper) change(st step, f func(*state)) {
 	if sr.wanted != nil {
 		if st == *sr.wanted && !sr.found {
@@ -126,8 +129,9 @@ func (sr *stepper) claims(p num) {
 	}
 }
 
-// earliest returns the first tick of a window that replaces the record r, which is r's bound
-// unless the mutant FromNow is searched.
+// earliest returns the first tick of a window that replaces the record r. That is the bound of
+// r. Under the mutant FromNow it is tick 0, because the clock, which may show any time,
+// decides.
 func (sr *stepper) earliest(r record) num {
 	if sr.isMutant(FromNow) {
 		return 0
@@ -180,8 +184,9 @@ func (sr *stepper) givesUp(p num) {
 	}
 }
 
-// isOwn reports whether a record has the token of the process's grant, and was not
-// released.
+// isOwn reports whether a record has the token of the process's grant, and was not released.
+// Under the mutant NoToken, each written record that was not released is taken for the
+// process's own.
 func (sr *stepper) isOwn(p num, r record) bool {
 	if sr.isMutant(NoToken) {
 		return r.version != 0 && !r.released
@@ -228,7 +233,10 @@ func (sr *stepper) issues(p num) {
 	}
 }
 
-// reads takes a read of the record of the process's worker.
+// reads takes the step in which the process reads the record of its worker. If the process
+// still owns the record, the record becomes the base of the next write. If the bound has
+// fallen below the acknowledged bound, the process stops, and is to restore the bound by a
+// release. If another process has the worker, or the worker is released, the grant ends.
 func (sr *stepper) reads(p num) {
 	pr := sr.state.processes[p]
 	r := sr.state.store.read(pr.worker)
@@ -245,8 +253,9 @@ func (sr *stepper) reads(p num) {
 	})
 }
 
-// rebase makes a record that was read the base of the next write. Its bound does not count,
-// because the record may not be durable. The mutants that trust reads let it count.
+// rebase makes a record that was read the base of the next write. The bound of the record does
+// not become the acknowledged bound, because the record may not be durable. Under the mutants
+// TrustRead and TrustReadExtending it does.
 func (sr *stepper) rebase(pr *process, r record) {
 	pr.base = baseOf(r)
 	if sr.isMutant(TrustRead) || sr.isMutant(TrustReadExtending) {
@@ -254,8 +263,9 @@ func (sr *stepper) rebase(pr *process, r record) {
 	}
 }
 
-// stops ends the issuing of a grant, with or without a pending write. A claim that
-// cannot read the layout once more does the same.
+// stops takes the step in which a grant stops issuing, with or without a pending write. A
+// process that has claimed a worker, but cannot read the layout once more, takes the same
+// step. Under the mutant UnreadLayout, this process issues nevertheless.
 func (sr *stepper) stops(p num) {
 	sr.abandon(step{kind: stop, process: p}, func(s *state, p num) {
 		pr := &s.processes[p]

@@ -48,7 +48,7 @@ func (sr *stepper) abandon(st step, f func(*state, num)) {
 	})
 }
 
-// lateSteps takes the arrival of each write whose sender no longer waits.
+// lateSteps takes, for each late write, the step in which the write reaches the store.
 func (sr *stepper) lateSteps() {
 	for i, w := range sr.state.late {
 		if w == empty {

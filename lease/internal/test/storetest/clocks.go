@@ -19,14 +19,15 @@ const (
 	clockSkew   = 4 * time.Second // WithMaxSkew of processes whose clocks are wrong
 	clockWindow = 4 * time.Second // the window of these processes
 
-	// clockBlock is how long a process whose clock is wrong may block a worker.
+	// clockBlock is how long a process whose clock is wrong may block a worker. Its bound is
+	// at most clockSkew and a window ahead. The second window is for a busy machine.
 	clockBlock = clockSkew + 2*clockWindow
 
 	day = 24 * time.Hour
 )
 
-// A wrongClock is the clock of a process. Each duration is how far it is ahead of the
-// right time, or behind if negative.
+// A wrongClock is the clock of a process. Each duration is how far this clock is ahead of the
+// right time at some point of the test. It is negative if the clock is behind.
 type wrongClock struct {
 	name     string
 	start    time.Duration // when the process starts
@@ -149,9 +150,11 @@ func (p *clockProcess) goWrong(w wrongClock) {
 	p.keepTrying(clockWindow * 3 / 2) // so that it extends its window by the wrong clock
 }
 
-// setRight corrects the clock, and returns how long a generator may take to trust it.
-// After a large jump the clock must keep its new time for a minute. In the short form
-// the clock simulates this minute by one step, which is within the limit for jumps.
+// setRight corrects the clock, and returns how long a generator may take to trust it. After a
+// large jump, a generator trusts the clock once it has run on from its new time for a minute.
+// The long form waits for this minute. The short form simulates it. The clock first shows the
+// time a minute ago, and the generator reads it once. Then the clock steps by the minute to
+// the right time, which is within the limit for jumps.
 func (p *clockProcess) setRight() time.Duration {
 	const minute = 61 * time.Second
 	if Long() {
@@ -164,10 +167,10 @@ func (p *clockProcess) setRight() time.Duration {
 	return clockBlock
 }
 
-// WrongServerClock restarts the server with wrong clocks, like a failover to a machine
-// whose clock is wrong, while processes whose clocks are right issue IDs. These processes
-// must continue and warn of a clock that is behind. A process that starts is refused
-// while the server's clock is behind, and starts once it is right.
+// WrongServerClock restarts the server with wrong clocks, like a failover to a machine whose
+// clock is wrong. Processes whose clocks are right issue IDs all the time. They must continue,
+// and must log a warning while the server's clock is behind. A process that starts must be
+// refused while the server's clock is behind, and must start once that clock is right.
 func WrongServerClock(t *testing.T, server *testserver.Server, open func() Client) {
 	t.Helper()
 	const wrong = 2 * time.Hour

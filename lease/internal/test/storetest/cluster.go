@@ -19,7 +19,9 @@ import (
 // the leader acknowledges writes for a window and more, and is then killed.
 const Lost testcluster.Fault = "replicas cut off, leader killed"
 
-// A ClusterConfig configures [Failovers] and [TortureCluster].
+// A ClusterConfig configures [Failovers] and [TortureCluster]. In its comments, the sound
+// generators are those that keep the rules. The control is a set of generators that break a
+// rule on purpose.
 type ClusterConfig struct {
 	Cluster *testcluster.Cluster
 	Dial    leasetest.Dialer // opens the store of a generator
@@ -30,8 +32,9 @@ type ClusterConfig struct {
 	Faults []testcluster.Fault
 	Repeat int
 
-	// Manual makes the test decide when a leader is broken, and for how long there is
-	// no leader: a random time of at least half a window.
+	// Manual is for clusters that elect no leader on their own. The test then waits for a
+	// random time of at least half a window before it breaks the leader, and again before
+	// the failover.
 	Manual bool
 
 	// Follow makes the test wait until all sound generators issue before it heals the
@@ -45,8 +48,8 @@ type ClusterConfig struct {
 	Holders int
 	Clocks  []time.Duration
 
-	// Default adds sound generators with the default window. It is longer than every
-	// fault, so that their calls must not fail.
+	// Default adds sound generators with the default window of a minute. Every fault is
+	// shorter than this window, so that no call of these generators may fail.
 	Default bool
 
 	// Settles makes the sound generators wait for a window before they issue under a
@@ -89,10 +92,10 @@ type failovers struct {
 	rows           map[testcluster.Fault]*clusterRow // the results by kind of fault
 }
 
-// Failovers has generators issue IDs while the leader of their cluster is broken, and
-// fails the test if an ID is issued twice. At the same time it runs the control: other
-// generators on the same cluster that break a rule. The test also fails if the control
-// issues no ID twice.
+// Failovers has generators issue IDs while the leader of their cluster is broken, and fails
+// the test if an ID is issued twice. At the same time it runs the control, which is a set of
+// generators on the same cluster that break a rule. In the long form the test also fails if
+// the control issues no ID twice, because the test could then not find a mistake.
 func Failovers(t *testing.T, c ClusterConfig) {
 	t.Helper()
 	c.Window, c.Holders = cmp.Or(c.Window, 2*time.Second), cmp.Or(c.Holders, controlHolders)
@@ -185,9 +188,9 @@ type clusterRow struct {
 }
 
 // inject breaks the leader, starts newcomers that want workers, and heals the cluster.
-// Sound newcomers start only with a fault after which the store forgets. With other
-// faults they would take the workers of holders whose windows have ended, and these
-// would stop until the newcomers leave.
+// Newcomers of the control start with every fault. Sound newcomers start only with the fault
+// Lost, after which the store forgets. With other faults they would take workers whose windows
+// have ended, and the holders of these workers would stop until the newcomers leave.
 func (f *failovers) inject(fault testcluster.Fault) {
 	f.t.Helper()
 	before := f.sound.issued()
@@ -286,9 +289,10 @@ func (f *failovers) report() {
 	}
 }
 
-// judge fails the test if a fleet that keeps the rules has issued an ID twice, or if its
-// leases found that the cluster has forgotten a write. The latter is expected with Settles,
-// whose faults make the cluster forget. The prefix of the messages names the fleet.
+// judge fails the test if a fleet that keeps the rules has issued an ID twice. It also fails
+// the test if a lease of the fleet found that the cluster has forgotten a write, unless
+// Settles is set, because the faults then make the cluster forget. The prefix of the messages
+// names the fleet.
 func (f *failovers) judge(prefix string, got Tally) {
 	f.t.Helper()
 	if got.Duplicates > 0 {
@@ -328,8 +332,8 @@ func CutOffIsMute(t *testing.T, c *testcluster.Cluster, dial leasetest.Dialer) {
 	Holds(t, whole, map[int]lease.Record{1: Second})
 }
 
-// writeSomehow tries until the record is written. The client may send a request to the
-// member that is cut off.
+// writeSomehow writes the record, and tries again until the store shows or acknowledges it. An
+// attempt may fail, because the client may send a request to the member that is cut off.
 func writeSomehow(t *testing.T, store lease.Store, worker int, from, to lease.Record) {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < fleetPatience; time.Sleep(retryPause) {
@@ -387,9 +391,9 @@ type breakableCluster struct {
 	err      error // of Kill, which cannot return it
 }
 
-// Kill breaks the leader and waits for a failover, except every fourth time, when the
-// leader returns while the other members may be about to elect a new one. If the test
-// controls failovers, the cluster has no leader until Start.
+// Kill breaks the leader and waits until the cluster has another leader. Every fourth time it
+// does not wait, so that Start heals the old leader while the other members may be about to
+// elect a new leader. With Manual it never waits, and the cluster has no leader until Start.
 func (b *breakableCluster) Kill() {
 	b.err = b.Cluster.Break(b.Faults[b.injected%len(b.Faults)])
 	b.injected++
@@ -412,7 +416,7 @@ func (b *breakableCluster) Start() error {
 // counts returns how often each fault was injected.
 func (b *breakableCluster) counts() string {
 	var text []string
-	for i, fault := range b.Faults { // of which the first may have had one turn more than the last
+	for i, fault := range b.Faults { // in turn, so that the first faults may have had one turn more than the last
 		text = append(text, fmt.Sprintf("%s %d times", fault, (b.injected-i+len(b.Faults)-1)/len(b.Faults)))
 	}
 	return strings.Join(text, ", ")

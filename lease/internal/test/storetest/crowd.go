@@ -23,11 +23,13 @@ var crowdLayout = snowflake.Layout{
 	Epoch: time.UnixMilli(1577836800000).UTC(), Tick: time.Millisecond, WorkerBits: 14, SequenceBits: 8,
 }
 
-// Crowd acquires ten thousand leases at once, as after a cold start, or three hundred in
-// the short form, because on a machine that is busy with other tests a thousand would wait
-// longer for a connection than a store allows. Every lease must get its own worker without
-// an error, and the median lease may take at most three calls of the store. The client of
-// the store must have at most forty connections. The long form may take as long as limit.
+// Crowd acquires ten thousand leases at once in the long form, as after a cold start. In the
+// short form it acquires three hundred. A thousand would wait too long for a connection on a
+// machine that is busy with other tests.
+//
+// Every lease must get its own worker without an error, and the median lease may take at most
+// three calls of the store. In the long form all leases together may take as long as limit.
+// The client of the store must have at most forty connections.
 func Crowd(t *testing.T, store lease.Store, limit time.Duration) {
 	n := crowd
 	if !Long() {
@@ -88,10 +90,10 @@ func atOnce(n, goroutines int, f func(i int)) {
 	wg.Wait()
 }
 
-// AmongMany compares how long it takes to extend a window in a store with many workers and
-// in a store with few. It fails if the median time among many is more than one and a half
-// times the median among few, in each of five tries, because a busy machine may slow either
-// of them.
+// AmongMany compares how long it takes to extend a window in a store with many workers and in
+// a store with few. In each of up to five tries it compares the median times. It passes if the
+// median among many is at most one and a half times the median among few, in one try. One try
+// is not enough, because a busy machine may slow the writes to one of the stores.
 func AmongMany(t *testing.T, few, many lease.Store) {
 	t.Helper()
 	next := First

@@ -96,7 +96,8 @@ func (s Tally) Plus(other Tally) Tally {
 	}
 }
 
-// NewFleet returns a fleet without members. It ends with the test.
+// NewFleet returns a fleet without members. At the end of the test it ends all members, and
+// logs how many steps of the model their traces took.
 func NewFleet(t *testing.T, config FleetConfig) *Fleet {
 	f := &Fleet{FleetConfig: config, t: t, ctx: t.Context(), namespace: "fleet-" + strings.ToLower(rand.Text()[:16])}
 	t.Cleanup(func() {
@@ -134,8 +135,9 @@ func (f *Fleet) Start(delay func() time.Duration, addresses ...string) []*Member
 // AtOnce returns zero, so that members start without a delay.
 func AtOnce() time.Duration { return 0 }
 
-// ComeAndGo starts and ends members, in the given number of generations. It returns the
-// members of the last generation, which have just acquired their workers.
+// ComeAndGo starts as many generations of members as asked, each after it has ended the
+// generation before. It returns the members of the last generation, which have just acquired
+// their workers.
 func (f *Fleet) ComeAndGo(generations int, addresses ...string) (members []*Member) {
 	f.t.Helper()
 	const life = 200 * time.Millisecond
@@ -237,13 +239,14 @@ func TakeHalt(members []*Member) (longest time.Duration) {
 	return longest
 }
 
-// Stats returns the statistics of the lease, once it holds a worker.
+// Stats returns the statistics of the member's lease. The member must hold a worker already;
+// see AwaitHolding.
 func (m *Member) Stats() lease.Stats { return m.lease.Stats() }
 
 // First returns the statistics at the time when the member held its first worker.
 func (m *Member) First() lease.Stats { return m.first }
 
-// Errors returns the log of the member's lease.
+// Errors returns the errors that the member's lease has logged, as the text of the log.
 func (m *Member) Errors() string { return m.log.String() }
 
 // Issued returns how many IDs the member has issued.
@@ -260,8 +263,9 @@ func (m *Member) issuedAfter(t time.Time) bool {
 	return m.last.After(t)
 }
 
-// run issues IDs until ctx ends, and then checks by the model of the protocol that the
-// calls of the store and the IDs are allowed.
+// run issues IDs until ctx ends. It then replays the trace of the member's calls of the store
+// and of its IDs in the model of the protocol, and fails the test if the model rejects the
+// trace.
 func (m *Member) run(ctx context.Context) {
 	store, closeStore := m.open(ctx)
 	if store == nil {
@@ -332,8 +336,9 @@ func (m *Member) acquire(ctx context.Context, store lease.Store) *snowflake.Gene
 	return nil
 }
 
-// options returns the options of the member's lease. If its clock is wrong, they accept a
-// clock that is off by hours.
+// options returns the options of the member's lease. If the member's clock is wrong, its lease
+// accepts that the clock is up to a day ahead of the store's clock, and takes workers whose
+// bounds are up to three hours ahead of the clock.
 func (m *Member) options() []lease.Option {
 	options := []lease.Option{
 		lease.WithWindow(m.Window), lease.WithSettle(m.Settle), lease.WithDatacenter(0), lease.WithWorkers(0, int64(m.Workers)-1),

@@ -20,8 +20,9 @@ func newFleet(t *testing.T, open func() lease.Store) *storetest.Fleet {
 	return storetest.NewFleet(t, storetest.FleetConfig{Dial: dial, Window: fleetWindow, Workers: 3})
 }
 
-// A fleet counts failed calls and the longest halt while the store is down for longer than
-// a window, and finds no fault in members that continue afterwards.
+// The store is down for four windows, and then the members continue. The fleet must count the
+// calls that failed, and a halt of more than a window. It must report no duplicate, no
+// regression and no late ID, because the members have kept the protocol.
 func TestFleetHalts(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()

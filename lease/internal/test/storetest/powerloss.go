@@ -32,8 +32,8 @@ type PowerLoss struct {
 	Address string             // address of the store; the server's URL if it is empty
 	Started func()             // called whenever the server has started; may be nil
 
-	// Open returns a dialer of stores that log to the logger. With volatile the stores
-	// accept a setting that is otherwise refused.
+	// Open returns a dialer of stores that log to the logger. If volatile is true, the
+	// stores accept a setting that they would otherwise refuse.
 	Open func(log *slog.Logger, volatile bool) leasetest.Dialer
 }
 
@@ -80,8 +80,9 @@ func LosesPower(t *testing.T, p PowerLoss) {
 	}
 }
 
-// wantsImage reports whether to take another image. Under a setting that forgets, it may
-// take several images until an ID is issued twice.
+// wantsImage reports whether to take another image. For a durable setting, one image is
+// enough, or 20 in the long form. For any other setting, images are taken until an ID is
+// issued twice, at most 20, and at least 5 in the long form.
 func (p *PowerLoss) wantsImage(images int, sum Tally) bool {
 	switch {
 	case p.Setting == Durable && Long():
@@ -136,8 +137,8 @@ func (p *PowerLoss) checkWarning(t *testing.T) {
 	}
 }
 
-// losePower loses power once, and returns the counts of all generators and the longest time
-// that one of the first was without an ID.
+// losePower loses power once. It returns the counts of all generators, and the longest time
+// that one of the first generators was without an ID.
 func (p *PowerLoss) losePower(t *testing.T) (Tally, time.Duration) {
 	t.Helper()
 	// A setting that the store refuses is accepted here, to see what it forgets.
@@ -152,16 +153,17 @@ func (p *PowerLoss) losePower(t *testing.T) (Tally, time.Duration) {
 	f.Clocks = []time.Duration{powerBehind}
 	takers := f.Start(AtOnce, p.addresses()...)
 	f.AwaitHolding(takers)
-	time.Sleep(powerWindow/3 + powerWindow/12) // until holders have extended their windows, and have noticed
+	time.Sleep(powerWindow/3 + powerWindow/12) // until holders have extended their windows, and so have noticed whether the store has forgotten
 	got := f.Finish()
 	t.Logf("down for %v: %v", down.Round(10*time.Millisecond), got)
 	return got, TakeHalt(holders)
 }
 
-// comeAndGo returns members that have just acquired the workers that earlier members have
-// released. It makes sure that these releases are on the disk. If the loss of power makes
-// the server forget the later writes, a generator that takes a worker starts at the
-// released bound, where a returned member has also started, and repeats its IDs.
+// comeAndGo returns members that have just acquired workers which earlier members have
+// released. It makes sure that the releases of the first generation are on the disk. The
+// writes of the later generations may be lost with the power. If they are, a new generator
+// finds the bound of such a release. It starts there, as a later member did, and repeats the
+// IDs of that member.
 func (p *PowerLoss) comeAndGo(t *testing.T, f *Fleet) []*Member {
 	t.Helper()
 	f.End(f.ComeAndGo(1, p.addresses()...))

@@ -20,8 +20,8 @@ import (
 // statementTimes are the times that docs/operating.md says were tested.
 var statementTimes = []time.Duration{100 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second}
 
-// A SlowStore is a store and a function that delays its statements. Without a call of Delay,
-// they are not delayed.
+// A SlowStore is a store and a function that delays the statements of the store. Before the
+// first call of Delay, the statements are not delayed.
 type SlowStore struct {
 	Store lease.Store
 	Delay func(time.Duration) // sets the delay of the statements from now on

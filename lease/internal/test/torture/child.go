@@ -16,7 +16,7 @@ type child struct {
 	number  int
 	journal string // path of the file
 	command *exec.Cmd
-	stdin   io.Closer     // the process ends when it is closed
+	stdin   io.Closer     // the process ends when stdin is closed
 	output  bytes.Buffer  // what it has written to its standard error
 	ready   firstWrite    // closed by its first output, which means that it has begun
 	gone    chan struct{} // closed when the process has ended
@@ -79,9 +79,9 @@ func (c *child) awaitReady() error {
 	return c.outcome()
 }
 
-// outcome waits until the process has ended, and returns an error with its exit state and
-// its output. If the process has left neither output nor a journal, TestMain has not called
-// Main.
+// outcome waits until the process has ended, and returns an error with its exit state and its
+// output. If there is neither output nor a journal, the process has run no script, because
+// TestMain does not call Main. The error then says that.
 func (c *child) outcome() error {
 	<-c.gone
 	if _, err := os.Stat(c.journal); err != nil && c.output.Len() == 0 {

@@ -19,7 +19,7 @@ type findings struct {
 	lost                       int // lost answers to writes
 	duplicates, shared         int // IDs that were issued again; ticks of a worker under two grants
 	falling, strangers         int // IDs that are not above the previous ID; IDs under a worker that was not granted
-	unreadable, rejected       int // journals; traces that the model rejects
+	unreadable, rejected       int // journals that cannot be read; traces that the model rejects
 	replayed                   int // steps of the model
 	examples                   []string
 }
@@ -120,7 +120,7 @@ func (r *runner) examine() *findings {
 type reader struct {
 	*examiner
 	process int
-	last    types.ID // of the generator
+	last    types.ID // the last ID of the current generator
 	current int32    // index of the grant of the last ID; -1 before the first ID
 	pending []int32  // later grants, under which no ID has come yet
 }

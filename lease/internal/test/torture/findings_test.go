@@ -105,7 +105,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// playFailing makes a child of the test binary run tortures that must fail.
+// playFailing is the environment variable that makes a child of the test binary run the
+// tortures that must fail.
 const playFailing = "GORMFLAKE_LEASETEST_FAILING"
 
 // TestFailingTortures runs tortures of which most must fail, in the child process of

@@ -15,12 +15,13 @@ var errLost = errors.New("leasetest: answer lost")
 // A loser loses answers to successful writes. The write has happened, and its caller gets
 // an error.
 type loser struct {
-	oneIn int          // it loses one in so many answers; 0 loses no answer
+	oneIn int          // the loser loses one in so many answers; 0 loses no answer
 	lost  atomic.Int64 // answers that were lost since the last marker
 }
 
-// wrap returns a store that loses answers of the given store. It is a lease.Connector
-// if that store is.
+// wrap returns a store that loses answers of the given store. The returned store is a
+// lease.Connector if the given store is, and implements no other optional interface. If the
+// loser loses no answers, wrap returns the given store itself.
 func (l *loser) wrap(store lease.Store) lease.Store {
 	if l.oneIn == 0 {
 		return store

@@ -82,8 +82,8 @@ func reportError(err error) int {
 	return exitFailed
 }
 
-// issueIDs issues IDs until ctx ends. It returns an error only for events that must not
-// happen.
+// issueIDs issues IDs until ctx ends, under one lease after the other. It returns an error
+// only for events that must not happen. For example, a store that is down is no error.
 func (s *script) issueIDs(ctx context.Context, j *journal, dial Dialer) error {
 	store, closeStore := s.open(ctx, dial)
 	if store == nil {
@@ -114,7 +114,8 @@ func (s *script) issueIDs(ctx context.Context, j *journal, dial Dialer) error {
 // retryPause is the pause before a process tries something again.
 const retryPause = 20 * time.Millisecond
 
-// open tries until the store answers, or ctx ends.
+// open dials the store again and again until that succeeds. It returns no store if ctx ends
+// first.
 func (s *script) open(ctx context.Context, dial Dialer) (lease.Store, func()) {
 	for ctx.Err() == nil {
 		store, closeStore, err := dial(ctx, s.Address, s.Namespace)
@@ -126,7 +127,7 @@ func (s *script) open(ctx context.Context, dial Dialer) (lease.Store, func()) {
 	return nil, nil
 }
 
-// acquire tries until it has a lease, or ctx ends.
+// acquire tries again and again to acquire a lease. It returns nil if ctx ends first.
 func (s *script) acquire(ctx context.Context, store lease.Store, clock *clock) *lease.Lease {
 	for ctx.Err() == nil {
 		leased, err := lease.Acquire(ctx, store, layout,
@@ -202,8 +203,9 @@ func shut(f func(context.Context) error) {
 	_ = f(ctx)
 }
 
-// generator makes a generator. If the process was paused until the window of the grant
-// was over, the failed generator has ended the lease, and the error is errStarved.
+// generator makes a generator. If the process was paused until the first window had ended, New
+// fails and ends the lease, which is no mistake. The error is then errStarved, so that the
+// process acquires another lease.
 func (i *issuer) generator(source snowflake.WorkerSource) (*snowflake.Generator, error) {
 	// Sequences that start at zero certainly collide in a shared tick.
 	gen, err := snowflake.New(source, snowflake.WithSequenceStart(snowflake.StartZero))
@@ -258,7 +260,8 @@ func (i *issuer) take(ctx context.Context, watched *watchedSource, dst []types.I
 	return err
 }
 
-// noteRefusal writes a marker, once, that there is no window.
+// noteRefusal notes that there is no window. It writes a marker to the journal at the first
+// refusal, and nothing at the next refusals, until take has issued IDs again.
 func (i *issuer) noteRefusal() error {
 	if !i.refusedSince.IsZero() {
 		return nil

@@ -107,8 +107,8 @@ func (r *runner) failf(format string, args ...any) {
 	r.fail()
 }
 
-// breakServer kills the store every few windows. The store stays down for up to one and
-// a half windows.
+// breakServer kills the store and starts it again, until ctx ends. The store runs for 1.5 to 3
+// windows each time, and is down for 0.2 to 1.5 windows.
 func (r *runner) breakServer(ctx context.Context) {
 	random := rand.New(rand.NewPCG(r.Seed, 1<<32)) // not the stream of a slot, which is its number
 	for {
@@ -152,8 +152,9 @@ func (s *slot) within(d time.Duration) time.Duration {
 	return time.Duration(s.random.Int64N(int64(2*d)+1)) - d
 }
 
-// run injects faults into the slot's processes until ctx ends, and then ends the last
-// process.
+// run starts the slot's first process, and injects faults, half of which replace the process
+// by another. When ctx ends, it ends the process that runs. If a process ends on its own, run
+// fails the test.
 func (s *slot) run(ctx context.Context) {
 	if !s.start() {
 		return
@@ -262,8 +263,9 @@ func (s *slot) start() bool {
 	return true
 }
 
-// clockOffset returns the offset of the slot's clock. Two of eight processes are an
-// hour off in addition.
+// clockOffset returns how far the clock of the slot's next process is ahead. Of eight
+// processes on average, one is an hour further ahead than the slot's skew, and one an hour
+// behind it.
 func (s *slot) clockOffset() time.Duration {
 	switch s.random.IntN(8) {
 	case 0:

@@ -18,7 +18,7 @@ func (c *child) pause() error { return c.command.Process.Signal(syscall.SIGSTOP)
 // which is noticed elsewhere.
 func (c *child) resume() { _ = c.command.Process.Signal(syscall.SIGCONT) }
 
-// ownGroup puts the process into its own process group. When the test process dies, the
-// system then sends SIGHUP to a stopped child, which cannot notice the end of its
-// input.
+// ownGroup puts a child into its own process group. A stopped child cannot notice that its
+// standard input has ended. If the test process dies, the child's group is orphaned, and the
+// system sends SIGHUP to the stopped child, which ends it.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

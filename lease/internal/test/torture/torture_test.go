@@ -39,7 +39,8 @@ func dial(_ context.Context, address, _ string) (lease.Store, func(), error) {
 	return store, nil, nil
 }
 
-// A server is a store for the torture to kill, whose Kill does not affect the processes.
+// A server stands for the store that a torture kills and starts. Its methods do nothing, because
+// the stores of dial are in the processes themselves. The torture only counts its outages.
 type server struct{}
 
 func (server) Start() error { return nil }
@@ -56,8 +57,9 @@ func quick() torture.Config {
 	}
 }
 
-// A torture passes if processes that run one after the other issue no ID twice. These
-// processes have a store each, but each begins later than the process before it ended.
+// A torture must pass if no ID is issued twice. It has one process at a time, because each
+// process has a store of its own. Each process begins later than the process before it has
+// ended.
 func TestTorture(t *testing.T) {
 	t.Parallel()
 	config := quick()
@@ -66,8 +68,9 @@ func TestTorture(t *testing.T) {
 	torture.Run(t, "", config)
 }
 
-// The torture must find duplicates. Processes that do not see each other's records
-// issue IDs twice, although not in every run of three seconds.
+// A torture must find IDs that were issued twice. Its processes each have a store of their
+// own, so that they all lease the same worker. A run of three seconds may happen to have no
+// duplicate, so the test tries up to 20 runs.
 func TestTortureFindsDuplicates(t *testing.T) {
 	t.Parallel()
 	config := quick()

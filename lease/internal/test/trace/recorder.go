@@ -29,14 +29,15 @@ type Recorder struct {
 }
 
 // A view is the store that a recorder gives to a process. It implements all optional
-// interfaces of a lease.Store except lease.Settler. So the lease reads by Get, whose keys show
-// the model what the lease reads for.
+// interfaces of a lease.Store except lease.Settler, even if the recorded store does not. So
+// the lease always reads by Get, and the keys of Get show the model for which step the lease
+// reads.
 type view struct {
 	lease.Store
 	*Recorder
 }
 
-// maxEvents is how many events a recorder writes.
+// maxEvents is how many events a recorder writes at most.
 const maxEvents = 20_000
 
 // New returns a recorder that writes each event to out by one call, so that the events
@@ -47,7 +48,8 @@ func New(store lease.Store, out io.Writer) *Recorder {
 	return r
 }
 
-// emit writes an event. If that fails, the trace ends there.
+// emit writes an event. If that fails, or if there are maxEvents events already, the trace has
+// ended, and emit writes neither this event nor a later event.
 func (r *Recorder) emit(e model.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,7 +85,9 @@ func (r *Recorder) seen(key int, stored lease.Record) model.Seen {
 	return r.tokens.Seen(stored.Bound, stored.Owner)
 }
 
-// Get reads the records by the store's Get or Load, and records the read.
+// Get reads the records by the store's Get, or by its Load and Now, and records the read. A
+// read that fails is not recorded. If the store has no Get, the records may have more keys
+// than the caller has named, and the event has only the named keys.
 func (v view) Get(ctx context.Context, keys []int) (found map[int]lease.Record, at time.Time, err error) {
 	if getter, ok := v.Store.(lease.Getter); ok {
 		found, at, err = getter.Get(ctx, keys)

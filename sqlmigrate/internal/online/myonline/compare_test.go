@@ -53,8 +53,8 @@ func TestComparedRanges(t *testing.T) {
 			},
 			Elements: []string{"PRIMARY KEY (`id`)"},
 		})
-		step.SQL[0] = "SELECT 7" // rows that differ
-		step.Rows, step.Bytes = 1, mysql.LongestText/32
+		step.SQL[0] = "SELECT 7"                        // rows that differ
+		step.Rows, step.Bytes = 1, mysql.LongestText/32 // a row of this length gives ranges of two rows
 		compare := func(name string, want bool) {
 			t.Helper()
 			if err := myonline.Compare(t.Context(), conn, &step); (err == nil) != want {

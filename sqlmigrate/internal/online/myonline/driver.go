@@ -8,9 +8,9 @@
 // RunStep or RunBatch for each step, which record the progress in the journal.
 //
 // On MariaDB, this package never kills a statement, not even a statement that waits for a
-// lock; when the context ends, it waits for the end of the statement. The reasons are two
-// defects of MariaDB. If a session is killed while it opens a table with triggers, the
-// table stays open for other sessions with only some of its triggers. Their writes fail
+// lock. When the context ends, the package waits for the end of the statement. The reasons
+// are two defects of MariaDB. If a session is killed while it opens a table with triggers,
+// the table stays open for other sessions with only some of its triggers. Their writes fail
 // with error 1064 until FLUSH TABLES, although the triggers have not changed. If a RENAME
 // is killed, it can write a file of triggers that the server cannot read; then the table
 // cannot be opened until an operator removes the file. A run that finds that the previous
@@ -45,17 +45,18 @@ func (Driver) Retry(ctx context.Context, conn *sql.Conn, _ *plan.OnlineStep, err
 	return true, holder(ctx, conn)
 }
 
-// holder describes the oldest open transaction of another connection, because it probably
-// holds the lock. It returns "" if there is none, or if the account may not see it. Other
-// errors do not matter either, because the text only helps an operator.
+// holder describes the oldest open transaction of another connection, because this
+// transaction probably holds the lock. It returns "" if there is no such transaction, or if
+// the account may not see the transaction. Other errors do not matter either, because the
+// text only helps an operator.
 func holder(ctx context.Context, conn *sql.Conn) (text string) {
 	_ = conn.QueryRowContext(ctx, "SELECT CONCAT('connection ', trx_mysql_thread_id, ' has a transaction since ', trx_started) "+
 		"FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id <> CONNECTION_ID() ORDER BY trx_started LIMIT 1").Scan(&text)
 	return text
 }
 
-// Running implements [engine.Online]. It counts the statements of all accounts, because
-// Threads_running, a figure in the status of the server, counts them.
+// Running implements [engine.Online]. It returns Threads_running, a figure in the status of
+// the server, without this query. The figure counts the statements of all accounts.
 func (Driver) Running(ctx context.Context, conn *sql.Conn) (n int, err error) {
 	err = conn.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Threads_running'").Scan(new(string), &n)
 	if err != nil {

@@ -52,9 +52,9 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []plan.Tabl
 // does not contain it.
 const versionSQL = "SELECT CONCAT(IF(VERSION() LIKE '%MariaDB%', '', 'MySQL '), VERSION()), 0 /*M!100600 + 1 */ /*!80000 + 1 */"
 
-// checkVersion returns an error if the server is older than MariaDB 10.6 or MySQL 8.0. If such
-// a server crashes during a RENAME of several tables, as the swap needs it, it can leave only
-// some of them renamed.
+// checkVersion returns an error if the server is older than MariaDB 10.6 or MySQL 8.0. The
+// swap renames several tables by one RENAME. If an older server crashes during such a
+// RENAME, it can leave only some of the tables renamed.
 func checkVersion(ctx context.Context, conn *sql.Conn) error {
 	var version string
 	var supported bool

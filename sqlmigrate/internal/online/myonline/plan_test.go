@@ -10,9 +10,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/online/myonline"
 )
 
-// The query must report every server on which the tests run as supported. With larger
-// numbers in its comments, which stand for a newer version, it must report the server as
-// not supported.
+// The query versionSQL must report every server on which the tests run as supported. With
+// larger numbers in its comments, which stand for a newer version, it must report the
+// server as not supported.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {

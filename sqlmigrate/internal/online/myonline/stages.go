@@ -90,9 +90,10 @@ func (s movingTable) element(e string) string {
 //
 //	CONSTRAINT `positive` CHECK
 //
-// A backquote in the name is doubled. In a MySQL database, two tables cannot have a CHECK of
-// the same name, so the shadow's CHECK is defined without a name. The server then makes up a
-// name from the name of the table, and changes it when it renames the table.
+// A backquote in the name is doubled. In a MySQL database, two tables cannot have a CHECK
+// of the same name, so the shadow's CHECK is defined without a name. The server then makes
+// up a name for the CHECK from the name of the table, and changes the name of the CHECK
+// when the table is renamed.
 var namedCheck = regexp.MustCompile("^CONSTRAINT `((?:[^`]|``)+)` CHECK ")
 
 // checkNotes returns notes for users on the CHECKs that lose their names on MySQL. The move
@@ -312,11 +313,12 @@ func swapStage(tables []movingTable) plan.Stage {
 }
 
 // counterStep returns the step that raises the AUTO_INCREMENT of the shadow to that of the
-// table. The shadow's is lower if somebody has raised the table's by an ALTER TABLE. It is also
-// lower for a moment after each INSERT into the table, until the trigger has inserted the row
-// into the shadow. An ALTER TABLE could block writers for a second, so the step must not run it
-// only because of such a moment. Therefore the step reads the table's AUTO_INCREMENT, waits
-// for 0.2 seconds, and then compares this earlier value with the shadow's AUTO_INCREMENT.
+// table. The shadow has the lower value if somebody has raised the value of the table by an
+// ALTER TABLE. The shadow also has the lower value for a moment after each INSERT into the
+// table, until the trigger has inserted the row into the shadow. An ALTER TABLE could block
+// writers for a second, so the step must not run it only because of such a moment.
+// Therefore the step reads the table's AUTO_INCREMENT, waits for 0.2 seconds, and then
+// compares this earlier value with the shadow's AUTO_INCREMENT.
 //
 // An ALTER TABLE accepts no variable for the value. So the step composes a text, which is the
 // ALTER TABLE, or DO 0 if the shadow is not behind, and prepares and executes this text.

@@ -45,13 +45,14 @@ func newWaiter(ctx context.Context, conn *sql.Conn, s engine.Settings) (*waiter,
 	return w, conn.QueryRowContext(ctx, "SELECT 0 /*!80000 + CONNECTION_ID() */").Scan(&w.id)
 }
 
-// runPolitely runs a statement that may need exclusive access to a table. For three seconds,
-// or for the lock timeout if that is longer, it makes attempts that do not wait for the table,
-// or only for 10 ms. All attempts fail if there is always a transaction that uses the table.
-// Then runPolitely makes a last attempt, which waits for up to the lock timeout. Meanwhile,
-// new transactions wait behind the statement, so the wait usually ends as soon as the present
-// transactions have ended. But if one of these waits for a row that a transaction behind the
-// statement has locked, the wait lasts until the timeout.
+// runPolitely runs a statement that may need exclusive access to a table. For three
+// seconds, or for the lock timeout if that is longer, it makes attempts that do not wait
+// for the table, or only for 10 ms. All attempts fail if there is always a transaction that
+// uses the table. Then runPolitely makes a last attempt, which waits for up to the lock
+// timeout. Meanwhile, new transactions wait behind the statement, so the last attempt
+// usually gets the table as soon as the present transactions have ended. But a present
+// transaction may wait for a row that a transaction behind the statement has locked. In
+// this case the last attempt waits until the timeout.
 func (w *waiter) runPolitely(ctx context.Context, statement string) error {
 	if lockFree.MatchString(statement) {
 		_, err := w.conn.ExecContext(ctx, statement)

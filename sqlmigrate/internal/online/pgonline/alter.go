@@ -52,9 +52,9 @@ func (t *table) columnList(names []string, columnName naming) string {
 	})
 }
 
-// formatColumns returns a text for each column, joined by separator. format has a %s for
-// each of the functions in names, for the quoted name that this function returns. For
-// example, the format "%s = %s" with fresh and current returns
+// formatColumns returns a text for each column, joined by separator. Each function in names
+// returns a name of a column. format has a %s for the quoted name from each function, in
+// the order of names. For example, the format "%s = %s" with fresh and current returns
 // "gormflake_new_id" = "id" for column id.
 func formatColumns(columns []*column, separator, format string, names ...naming) string {
 	return pgsql.Join(columns, separator, func(c *column) string {

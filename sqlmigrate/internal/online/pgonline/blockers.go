@@ -96,8 +96,8 @@ func (f *findings) view(t *table, v *pgview.View) {
 }
 
 // table adds the blockers of a table's kind, owner, rights and number of columns. It blocks
-// a table that inherits from another, or from which another inherits, unless that is
-// partitioning, because the move does not handle other inheritance.
+// a table that inherits from another table, or from which another table inherits, because
+// the move handles no inheritance except partitioning.
 //
 // It checks the right to create a function only for the tables that get a trigger. These
 // have columns to widen and are not partitions, because a partition has the trigger of its

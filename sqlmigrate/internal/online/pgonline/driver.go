@@ -9,13 +9,13 @@
 // RunStep or RunBatch for each step, which record the progress in the journal, a table in
 // the database.
 //
-// A plan is made in one direction. The function readGraph reads the catalog into a graph;
-// blockers and stages compute the plan from the graph. Only plan.go and the end of
-// recreate.go send queries while a plan is made. The latter have the server write the
-// definitions of CHECKs and indexes for the new columns of an empty temporary copy.
-// stages.go and swap.go build the stages from the steps of steps.go and the statements of
-// alter.go. partitions.go handles partitions, recreate.go the objects that are dropped
-// and created again, and files.go the short stages as migration files.
+// The function readGraph reads the catalog into a graph. Then the functions blockers and
+// stages compute the plan from the graph. Only plan.go and the end of recreate.go send
+// queries while a plan is made. The queries of recreate.go create an empty temporary copy
+// of a table, for which the server writes the definitions of CHECKs and indexes with the
+// new columns. stages.go and swap.go build the stages from the steps of steps.go and the
+// statements of alter.go. partitions.go handles partitions, recreate.go the objects that
+// are dropped and created again, and files.go the short stages as migration files.
 package pgonline
 
 import (
@@ -66,7 +66,7 @@ func (Driver) Retry(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, 
 }
 
 // describeHolder describes the oldest transaction of another session that holds locks on
-// tables, because it is probably the one that the step waits for. It returns "" if it finds
+// tables, because the step probably waits for this transaction. It returns "" if it finds
 // no transaction, or may not see it. It ignores an error, because the step has already
 // failed with another error.
 func describeHolder(ctx context.Context, conn *sql.Conn) (text string) {

@@ -32,10 +32,10 @@ var InFiles = []plan.StageName{plan.StagePrepare, plan.StageSwap, plan.StageFini
 // files of later stages read the plan from the journal of the database in which they run,
 // which the file of stage prepare has written there.
 func StageFile(stage plan.StageName, tables []plan.Table, p *engine.OnlinePlan) (up, down string, err error) {
-	// names are the tables. keys are the columns whose type shows the file whether the
-	// move has been done in its database. Before the swap, these are the columns to widen,
-	// which have To. For stage finish they are all columns, because after the swap the
-	// columns are wide, and no column has To.
+	// names are the tables. keys are columns, by whose types the file finds out whether the
+	// move has been done in the database in which the file runs. For the stages up to the
+	// swap, keys are the columns to widen, which have To. For stage finish, keys are all
+	// columns, because after the swap the columns are wide, and no column has To.
 	var names, keys []string
 	for _, t := range tables {
 		if t.Schema != tables[0].Schema {

@@ -47,19 +47,22 @@ func old(c *column) string { return temporaryName(oldPrefix, c.Name, c.Node.Colu
 // nameOf returns the name of a table for the text of a step.
 func nameOf(t *table) string { return t.Name }
 
-// fresh, old and back return the names that an index has while it belongs to the new
-// columns before the swap, to the old columns after the swap, and while it is built on
-// the old columns for the way back.
+// These methods return the names of the indexes that correspond to the index i. fresh is
+// the name of the index on the new column before the swap. old is the name of the index on
+// the old column after the swap. back is the name of the index that the way back builds on
+// the old column.
 func (i index) fresh() string { return temporaryName(newPrefix, i.Name, i.OID) }
 func (i index) old() string   { return temporaryName(oldPrefix, i.Name, i.OID) }
 func (i index) back() string  { return temporaryName(backPrefix, i.Name, i.OID) }
 
-// fresh and back return the names that a CHECK has while it is added for the new columns
-// before the swap, and for the old columns on the way back.
+// These methods return the names of the CHECKs that correspond to the CHECK c. fresh is the
+// name of the CHECK of the new columns before the swap. back is the name of the CHECK that
+// the way back adds for the old columns.
 func (c *check) fresh() string { return temporaryName(newPrefix, c.Name, c.OID) }
 func (c *check) back() string  { return temporaryName(backPrefix, c.Name, c.OID) }
 
-// fresh and back return the names that a foreign key has while it is added on the new
-// columns before the swap, and on the old columns on the way back.
+// These methods return the names of the foreign keys that correspond to the foreign key k.
+// fresh is the name of the foreign key on the new columns before the swap. back is the name
+// of the foreign key that the way back adds on the old columns.
 func (k *foreignKey) fresh() string { return temporaryName(newPrefix, k.Name, k.OID) }
 func (k *foreignKey) back() string  { return temporaryName(backPrefix, k.Name, k.OID) }

@@ -14,10 +14,11 @@ import (
 // have a foreign key NOT VALID, but it takes over the valid foreign keys of its
 // partitions.
 
-// attachIndexes returns statements of the swap that attach the new indexes of the partitions to
-// the new index of the partitioned table t, so that this index becomes valid. i is the index of
-// t on the old columns, whose OID shows which indexes of partitions belong to it. By then, the
-// new indexes have the names of the old ones.
+// attachIndexes returns statements of the swap that attach the new indexes of the
+// partitions to the new index of the partitioned table t, so that this index becomes valid.
+// i is the index of t on the old columns, whose OID shows which indexes of partitions
+// belong to it. By then, the new indexes have the names that the old indexes had before the
+// swap.
 //
 // If i belongs to a constraint, the statements first create the constraint, and thereby the new
 // index. Otherwise the statements of freeIndexName have created it.
@@ -37,9 +38,10 @@ func (t *table) attachIndexes(i index) []string {
 }
 
 // checkPartitions returns, as sql, a statement that makes the swap fail if partitions have
-// been added or removed since the plan was made, because the statements of the plan, for
-// example for indexes, are only for the partitions of that time. steps is a step that
-// checks the same before the way back begins. Both are nil if there is no partitioned table.
+// been added or removed since the plan was made. The reason is that the statements of the
+// plan, for example for indexes, are only for the partitions of that time. steps is a step
+// that checks the same before the way back begins. Both are nil if there is no partitioned
+// table.
 //
 // The query joins the planned with the present partitions. A row in which one of them is
 // NULL is a partition that was added or removed since, and the query returns its name.
@@ -104,8 +106,9 @@ func (g *graph) validateLate() []plan.OnlineStep {
 			}
 		}
 		if k.child.isPartitioned() {
-			// Only the first step is needed, which adds the key of the table, because this key
-			// takes over the keys of the partitions, which are valid by then.
+			// Use only the first step, which adds the foreign key of the table. This
+			// foreign key needs no validation, because it takes over the foreign keys of
+			// the partitions, which are valid by then.
 			step := k.steps(k.Name, current)[0]
 			step.SQL = append(step.SQL, pgsql.Comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)
 			step.Unless = "SELECT EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conrelid = " + pgsql.Literal(k.child.Target()) + "::regclass AND conname = " + pgsql.Literal(k.Name) + ")"

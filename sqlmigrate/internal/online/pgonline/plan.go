@@ -88,8 +88,8 @@ func readGraph(ctx context.Context, r *pgcatalog.Reader, wanted []plan.Table) (*
 		g.views = pgview.Read(ctx, q, views)
 	}
 	// Store a hash of the definitions of the objects, such as views, that the swap of the
-	// columns drops and creates again. The swap computes the hash again, and fails if it
-	// differs, because it would create a changed view again without the change.
+	// columns drops and creates again. The swap computes the hash again, and fails if the
+	// two hashes differ, because the swap would create a changed view without the change.
 	if query := g.stateSQL(); query != "" {
 		g.state = pgcatalog.One[string](ctx, q.Reader, "what uses the columns", "SELECT "+query)
 	}
@@ -139,9 +139,9 @@ func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wa
 }
 
 // readOthers reads the other objects that concern the move. The move creates the indexes
-// and CHECKs again for the new columns. Triggers and rules can prevent it, and publications
-// need a note. knownUsers are all objects that use the columns now, by which the swap
-// notices an object that was created later.
+// and CHECKs again for the new columns. Triggers and rules can prevent the move, and
+// publications need a note. knownUsers are all objects that use the columns now, by which
+// the swap notices an object that was created later.
 func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) {
 	for _, i := range q.Indexes(ctx, t.OID, t.numbers()) {
 		t.indexes = append(t.indexes, index{i, t})

@@ -62,14 +62,15 @@ func (t *table) nameLiterals() string {
 
 // emptyPath is the statement that sets an empty search path for the transaction, under
 // which the server writes the names of objects with their schemas. The plan has read the
-// catalog in this way, so the swap must compare it in this way too.
+// definitions of objects under an empty search path, so the swap must read them under an
+// empty search path too, to compare them.
 const emptyPath = "SET LOCAL search_path = ''"
 
 // checkUnchanged returns a statement that fails if the present hash of the objects that the
 // swap creates again (stateSQL) differs from state, an SQL expression for an earlier hash.
 // It returns nil if there are no such objects. The statement computes the hash with an
 // empty search path, and then restores the path, because the functions of CHECKs may need
-// it.
+// the path.
 func (g *graph) checkUnchanged(state string) []string {
 	if g.state == "" {
 		return nil
@@ -96,9 +97,10 @@ func (g *graph) storeState() []string {
 	return []string{"UPDATE " + g.inJournal(" SET made = "+g.stateSQL())}
 }
 
-// inJournal returns the end of a statement on the row of this move in the journal, which is
-// the name of the journal, clause and the condition, for example: journal SET made = … WHERE
-// id = 'public.orders'. The ID of a move is the name of its first table.
+// inJournal returns the end of a statement on the row of this move in the journal. The end
+// has the name of the journal, clause and the condition, for example
+// "public"."sqlmigrate_online" SET made = … WHERE id = 'public.orders'. The ID of a move is
+// the name of its first table.
 func (g *graph) inJournal(clause string) string {
 	id := plan.TableName{Schema: g.tables[0].Schema, Name: g.tables[0].Name}
 	return journal(id.Schema) + clause + " WHERE id = " + pgsql.Literal(id.String())

@@ -14,8 +14,8 @@ import (
 
 // inTransaction runs begin, which is BEGIN and may have further statements, then calls do,
 // and commits. If one of them fails, it rolls back, even if ctx has ended. It does not use
-// an [sql.Tx], because database/sql rolls that back as soon as its context ends, even while
-// do is running.
+// an [sql.Tx], because database/sql rolls a Tx back as soon as the context of the Tx ends,
+// even while do is running.
 func inTransaction(ctx context.Context, conn *sql.Conn, begin string, do func() error) error {
 	_, err := conn.ExecContext(ctx, begin)
 	if err == nil {

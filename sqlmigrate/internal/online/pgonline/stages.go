@@ -39,9 +39,10 @@ func (g *graph) stages() []plan.Stage {
 	}
 }
 
-// prepare returns the steps that let the sequences count in 64 bits, and add the new columns
-// and the trigger. From then on, the trigger copies each written key to the new columns.
-// ENABLE ALWAYS makes it fire even in sessions that apply the changes of a replication.
+// prepare returns the steps that let the sequences count in 64 bits, and add the new
+// columns and the trigger. From then on, the trigger copies each written key to the new
+// columns. Because of ENABLE ALWAYS, the trigger fires even in sessions that apply the
+// changes of a replication.
 func (g *graph) prepare() []plan.OnlineStep {
 	steps := g.retype(func(*pgcatalog.Sequence) string { return "bigint" }, "counts in 64 bits")
 	for _, t := range g.tables {

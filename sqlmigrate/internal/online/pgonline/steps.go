@@ -51,9 +51,10 @@ func (t *table) readWhole(kind plan.StepKind, rate float64, text, locks string, 
 }
 
 // buildIndex returns the step that creates an index like i concurrently, on other columns
-// and under another name. clauses has the definitions of the indexes with these columns. The
-// step first drops the index of an earlier attempt that failed, because it is invalid, and
-// CREATE INDEX IF NOT EXISTS would accept it.
+// and under another name. clauses has the definitions of the indexes with these columns. An
+// earlier attempt that failed may have left an invalid index of this name, so the step
+// first drops the index. It does not use IF NOT EXISTS, which would accept the invalid
+// index.
 func (t *table) buildIndex(i index, name string, clauses definitions) plan.OnlineStep {
 	step := t.readWhole(plan.Long, indexRate, "create index "+name, shareUpdate+"; it waits for transactions that are older than itself",
 		"DROP INDEX CONCURRENTLY IF EXISTS "+pgsql.Qualified(t.Schema, name), i.create("CONCURRENTLY ", t, name, clauses))

@@ -29,12 +29,13 @@ func (t *table) forwardFunction() string {
 }
 
 // reverseFunction returns the statement that creates the trigger's function for the time
-// after the swap. The function copies the new columns to the old columns, which get NULL if
-// the key does not fit.
+// after the swap. The function copies the new columns to the old columns. An old column
+// gets NULL if the key does not fit into its type.
 //
-// It begins with a special case. An INSERT that does not list its columns still writes the
-// key to the old column, because this column has kept its position in the table. If the old
-// column has a value, the function therefore copies it to the new column first.
+// The function begins with a special case. An INSERT that does not list its columns still
+// writes the key to the old column, because the old column has kept its position in the
+// table. So if an INSERT gives the old column a value, the function first copies this value
+// to the new column.
 func (t *table) reverseFunction() string {
 	return t.createFunction("  IF TG_OP = 'INSERT' THEN\n" +
 		formatColumns(t.columns, "", "    NEW.%[1]s := coalesce(NEW.%[2]s, NEW.%[1]s);\n", current, old) + "  END IF;\n" +
@@ -44,10 +45,11 @@ func (t *table) reverseFunction() string {
 		}))
 }
 
-// dropCachedPlans returns statements that make sessions drop the cached plans of the PL/pgSQL
-// functions of the table's triggers, because these plans contain the old type of the keys.
-// A session drops them after an ALTER FUNCTION. The statements give each function the COST that
-// it has, because that changes nothing else, and the server writes the function all the same.
+// dropCachedPlans returns statements that make sessions drop the cached plans of the
+// PL/pgSQL functions of the table's triggers, because these plans contain the old type of
+// the keys. After an ALTER FUNCTION, sessions drop their cached plans of the function, even
+// if the statement has changed nothing. Therefore the statements set the COST of each
+// function to its present value.
 func (t *table) dropCachedPlans() []string {
 	var sql []string
 	for _, trigger := range gather(t, triggersOf) {
@@ -60,9 +62,12 @@ func (t *table) dropCachedPlans() []string {
 }
 
 // swap returns the step that swaps the names of the old and the new columns. The step first
-// checks that no table and no object that it creates again has changed since the plan was
-// made, with the empty search path under which the plan has read the names of objects. At
-// the end it stores a hash of the created objects for the way back.
+// checks that the tables have not changed since the plan was made (checkTable). Then the
+// step checks that the objects that it drops and creates again, such as views, have not
+// changed either (checkUnchanged). Both checks compare names and definitions with those in
+// the plan, which were read under an empty search path. Therefore the step first sets an
+// empty search path for its transaction (emptyPath). At the end, the step stores a hash of
+// the created objects for the way back.
 func (g *graph) swap() plan.OnlineStep {
 	before := []string{emptyPath}
 	for _, t := range g.families() {
@@ -90,11 +95,12 @@ func (g *graph) exchange(text string, checks []string, change func(*table) []str
 	partitionCheck, _ := g.checkPartitions()
 	sql := slices.Concat(pgview.Lock(g.views), lockTables("ACCESS EXCLUSIVE", all...), partitionCheck, checks, drops)
 	for _, k := range g.keys {
-		// If the child is partitioned, drop the foreign key of the table and those of the
-		// partitions. Until validateLate has added the foreign key of the table, only the
-		// partitions have one. If the table has it, the first statement also drops those of the
-		// partitions. So some of them may be missing, hence IF EXISTS. If the child is not
-		// partitioned, k is its own only part, and Compact leaves out the repetition.
+		// If the child is partitioned, drop the foreign key of the table and the foreign
+		// keys of its partitions. Each of them may be missing, hence IF EXISTS. The foreign
+		// key of the table is missing until validateLate has added it. If the foreign key
+		// of the table exists, the statement that drops it also drops the foreign keys of
+		// the partitions. If the child is not partitioned, k is its own only part, and
+		// Compact leaves out the repetition.
 		for _, part := range slices.Compact(append([]*foreignKey{k}, k.parts...)) {
 			sql = append(sql, "ALTER TABLE "+part.child.Target()+" DROP CONSTRAINT "+pgsql.If(part.child.isPartitioned() || part.Whole != 0, "IF EXISTS ")+pgsql.Quote(part.Name))
 		}
@@ -112,10 +118,11 @@ func (g *graph) exchange(text string, checks []string, change func(*table) []str
 	}
 }
 
-// swap returns the statements for a table that give the names of the old columns, and the
-// names of their constraints and indexes, to the new columns and to the constraints and
-// indexes that earlier stages have built for these. They also replace the function of the
-// trigger, which from then on copies the new columns to the old columns.
+// swap returns the statements that swap the columns of a table. The new columns get the
+// names of the old columns. The constraints and indexes that earlier stages have built for
+// the new columns get the names that the constraints and indexes of the old columns had.
+// The statements also replace the function of the trigger, which from then on copies the
+// new columns to the old columns.
 func (t *table) swap() []string {
 	// From now on the columns may differ, because a new key may not fit into the old column.
 	// So first drop the CHECK that they are equal.
@@ -175,9 +182,9 @@ func (t *table) freeIndexName(i index) []string {
 	case i.Constraint != "":
 		return append(sql, t.renameConstraint(i.Constraint, i.old()))
 	case t.isPartitioned():
-		// Also create the index of the new columns, to which attachIndexes attaches those
-		// of the partitions. This has to be before replaceColumns, because freshDefinitions
-		// has the names that the new columns have before it.
+		// Also create the index of the new columns, to which attachIndexes attaches the
+		// indexes of the partitions. This has to be before replaceColumns renames the new
+		// columns, because freshDefinitions has the names before that.
 		return append(sql, t.renameIndex(i.Name, i.old()), i.create("", t, i.Name, t.freshDefinitions))
 	default:
 		return append(sql, t.renameIndex(i.Name, i.old()))
@@ -304,8 +311,8 @@ func (t *table) checkTable() string {
 }
 
 // swapBack returns the steps that take the swap back. The first steps only read, and fail
-// if the way back is impossible. The next steps build the indexes and constraints of the old
-// columns that these do not have, because the swap has dropped them. Then a step exchanges
+// if the way back is impossible. The next steps build primary keys, CHECKs and foreign keys
+// of the old columns, because the swap has dropped the original ones. Then a step exchanges
 // the columns, and the last steps validate foreign keys. If the swap has not happened, or
 // has been taken back, the steps up to the exchange count as done (Unless).
 func (g *graph) swapBack() []plan.OnlineStep {

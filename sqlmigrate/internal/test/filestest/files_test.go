@@ -93,8 +93,8 @@ func TestUpAndDown(t *testing.T) {
 	})
 }
 
-// checkMoved fails the test unless all rows are there, a new plan is empty, the database
-// does not assign keys any more, and large keys are accepted.
+// checkMoved fails the test unless all rows are there, a new plan is empty, an INSERT
+// without a key fails, and large keys are accepted.
 func checkMoved(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	// The second round has more users, because the test inserts a user after each round.
@@ -203,8 +203,8 @@ func TestLeaseTable(t *testing.T) {
 	})
 }
 
-// If a table has changed since the inspection, its migration file fails and leaves the
-// table as it is, as Plan.Apply does.
+// If somebody has changed a table since the inspection, the migration file fails and leaves
+// the table as it is, because the statements were made for the table before the change.
 func TestSQLiteChanged(t *testing.T) {
 	t.Parallel()
 	each(t, []testdb.Target{testdb.SQLite, testdb.SQLiteMattn}, func(t *testing.T, db *gorm.DB, tool tool) {
@@ -234,9 +234,10 @@ DROP TABLE users;
 ALTER TABLE new_users RENAME TO users;
 `
 
-// The copy of a table by hand deletes the rows of all tables that refer to it, without an
-// error. PRAGMA foreign_keys = OFF does not help, because it has no effect in a
-// transaction, and the tools run a file in a transaction.
+// If a migration copies a table of SQLite by hand, its DROP TABLE deletes all rows that
+// refer to the table with ON DELETE CASCADE, without an error. This is the reason why
+// sqlmigrate does not copy tables there. PRAGMA foreign_keys = OFF does not help, because
+// it has no effect in a transaction, and the tools run a file in a transaction.
 func TestSQLiteRebuildLosesRows(t *testing.T) {
 	t.Parallel()
 	const off = "PRAGMA foreign_keys = OFF;\n"
@@ -263,8 +264,8 @@ func TestSQLiteRebuildLosesRows(t *testing.T) {
 	})
 }
 
-// The short stages of an online move can be run as migration files. The stages between
-// them are not written as files, and the library executes them.
+// On PostgreSQL, the short stages of an online move (prepare, swap and finish) can be run
+// as migration files. OnlinePlan.Apply runs the long stages between prepare and swap.
 func TestOnlineStages(t *testing.T) {
 	t.Parallel()
 	each(t, []testdb.Target{testdb.Postgres}, func(t *testing.T, db *gorm.DB, tool tool) {

@@ -97,7 +97,7 @@ func source(t *testing.T, db *gorm.DB) (driver, dsn string) {
 	return "", ""
 }
 
-// openMigrate returns the function open of golang-migrate. noTxWrap turns off its
+// openMigrate returns the field open of the tool golang-migrate. noTxWrap turns off its
 // transaction around each file, which only its drivers for SQLite have.
 func openMigrate(noTxWrap bool) func(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
 	return func(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
@@ -135,7 +135,8 @@ func migrateDriver(t *testing.T, db *gorm.DB, noTxWrap bool) (database.Driver, e
 	}
 }
 
-// openGoose is the function open of goose. down takes back all migrations.
+// openGoose is the field open of the tool goose. The function down takes back all
+// migrations.
 func openGoose(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
 	t.Helper()
 	dialect := map[string]goose.Dialect{
@@ -150,9 +151,9 @@ func openGoose(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
 	return up, down
 }
 
-// openAtlas is the function open of Atlas. It reads the files with the library of Atlas
-// and runs each file in a transaction, as Atlas does. Atlas has no down files, so down
-// runs the files of directory down, which people run by hand.
+// openAtlas is the field open of the tool Atlas. It reads the files with the library of
+// Atlas and runs each file in a transaction, as Atlas does. Atlas has no down files, so the
+// function down runs the files of directory down, which people run by hand.
 func openAtlas(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
 	t.Helper()
 	folder := func(dir string) []atlas.File {

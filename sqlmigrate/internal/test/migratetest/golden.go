@@ -42,11 +42,12 @@ var (
 	plans  = flag.String("plans", "", "a folder to which the plans are written whole")
 )
 
-// Plan fails the test if its first plan differs from the plans that testdata/plans.txt
-// contains for this test and server. If the file has no line of the test, Plan accepts
-// every plan. If it has lines, Plan fails for a new case until -update adds it. Plan
-// ignores later plans of the same test, because they may depend on the moment at which the
-// test stopped a run.
+// Plan compares p with the plans that testdata/plans.txt contains for this test and server,
+// and fails the test if p is none of them. If the file has no line of the test, Plan
+// accepts p. If it has lines of the test, Plan fails for a new plan until -update adds it.
+//
+// Plan compares only the first plan of a test. Later plans may depend on the moment at
+// which the test stopped a run.
 func Plan(t testing.TB, db *gorm.DB, p *sqlmigrate.Plan) {
 	t.Helper()
 	if isFirstPlan(t) {
@@ -54,8 +55,9 @@ func Plan(t testing.TB, db *gorm.DB, p *sqlmigrate.Plan) {
 	}
 }
 
-// Online fails the test if its first plan differs from the plans that testdata/plans.txt
-// contains for this test and server. It is [Plan] for plans of online moves.
+// Online compares a plan of an online move, as [Plan] compares other plans. It fails the
+// test if p is none of the plans in testdata/plans.txt for this test and server. Like Plan,
+// it compares only the first plan of a test, of either kind.
 func Online(t testing.TB, db *gorm.DB, p *sqlmigrate.OnlinePlan) {
 	t.Helper()
 	if isFirstPlan(t) {
@@ -153,8 +155,9 @@ func comparePlan(t testing.TB, db *gorm.DB, parts []string) {
 // linesFile is the file of a package's recorded plans, from the folder of the package.
 const linesFile = "testdata/plans.txt"
 
-// readLines returns the lines of testdata/plans.txt. It returns no lines if -update is
-// given without -run, because then all of them are written again.
+// readLines returns the lines of testdata/plans.txt. With -update and without -run, it
+// returns no lines, because all tests run and write their lines again. Lines of tests that
+// no longer exist are then gone.
 func readLines(t testing.TB) map[string]bool {
 	t.Helper()
 	lines := map[string]bool{}

@@ -48,8 +48,8 @@ func ReadReferences(t *testing.T, db *gorm.DB, query string) []Reference {
 	return found
 }
 
-// WantJoined fails the test unless every reference has rows with values from [LargeID]
-// on, and each of these rows has its parent.
+// WantJoined fails the test unless each referring column has values from [LargeID] on, and
+// the key of each of these values exists.
 func WantJoined(t *testing.T, db *gorm.DB, references []Reference) {
 	t.Helper()
 	for _, r := range references {

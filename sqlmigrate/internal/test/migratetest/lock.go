@@ -13,10 +13,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// A LockScene shows how a plan waits for a lock. A long transaction reads a table, and
-// the plan cannot change the table until the transaction ends. While the plan waits for
-// the lock, new readers wait behind it, so that it must give up after the lock timeout
-// and try again later.
+// A LockScene tests how long other programs wait while a plan waits for a lock. A long
+// transaction reads a table, and the plan cannot change the table until the transaction
+// ends. While the plan waits for the lock, new readers wait behind the plan. Therefore the
+// plan must give up after the lock timeout and try again later.
 type LockScene struct {
 	DB      *gorm.DB
 	Plan    *sqlmigrate.Plan
@@ -87,8 +87,8 @@ func readAllTheTime(t *testing.T, db *gorm.DB, table string, ended <-chan struct
 // machine may be slow.
 const Slack = time.Second
 
-// PostgresLockScene plays a [LockScene] for each phase that locks a table which a long
-// transaction reads.
+// PostgresLockScene plays a [LockScene] for phase widen and for phase guard, which lock a
+// table that a long transaction reads.
 func PostgresLockScene(t *testing.T, server *PgServer) {
 	for _, test := range []struct {
 		name  string

@@ -115,8 +115,9 @@ func MySQLInspect(t *testing.T, db *gorm.DB, targets ...any) *sqlmigrate.Plan {
 // and look at its key instead.
 var mysqlCounter = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
 
-// MySQLSchema returns the CREATE statements of every table, view and trigger by name, for
-// the database of db and for the databases in more.
+// MySQLSchema returns the CREATE statements of every table, view and trigger by name. It
+// reads the database of db and the databases in more. The names of objects in more begin
+// with the name of the database and a dot.
 func MySQLSchema(t *testing.T, db *gorm.DB, more ...string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

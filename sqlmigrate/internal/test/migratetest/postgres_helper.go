@@ -116,7 +116,8 @@ func (d *PgDatabase) Dump(t *testing.T) string {
 	return d.Dumped(t)
 }
 
-// Dumped returns the output of pg_dump with the given arguments.
+// Dumped returns the output of pg_dump with the given arguments, without the random token
+// that pg_dump writes.
 func (d *PgDatabase) Dumped(t *testing.T, args ...string) string {
 	t.Helper()
 	var stderr bytes.Buffer

@@ -45,8 +45,9 @@ func childMove(url string) int {
 }
 
 // tryMove applies the online plan of the tables in the database of url, and prints each
-// step. It recognizes the kind of the database, and which tables a test has created in
-// it, by the form of url.
+// step. The form of url tells which kind of database it is, and which tables a test has
+// created there. A URL that begins with postgres: is of PostgreSQL, and of partitioned
+// tables if it also ends with partedChild. Any other is of MariaDB or MySQL.
 func tryMove(url string) error {
 	dialector, targets, err := postgres.Open(url), pgTargets, error(nil)
 	switch {

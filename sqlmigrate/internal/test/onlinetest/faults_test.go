@@ -26,12 +26,13 @@ func newFaultyDatabase(t *testing.T, db *gorm.DB) faultyDatabase {
 	return faultyDatabase{faulty: faulty, faults: faults}
 }
 
-// runWithFaults repeats a run, each time with a later statement that fails without being
-// sent, until a run ends without an error. Each run makes a plan of its own and continues
-// where the previous run was stopped. If the previous run was stopped after its last
-// step, there is no move any more, which is a success too. The distance between the
-// faults grows with their number, so that a run of many statements is not repeated for
-// each of them.
+// runWithFaults calls run again and again, each time with a later statement that fails
+// without being sent, until run succeeds. Each call gets a new plan and continues where the
+// previous call was stopped. If the fault comes after the last step, the move is complete,
+// and the next call finds no move, which is a success too.
+//
+// The number of the failing statement grows by 1 at first, and then by about a fifth, so
+// that a run of many statements is not repeated for each of them.
 func (f faultyDatabase) runWithFaults(t *testing.T, plan *sqlmigrate.Plan, what string, run func(*sqlmigrate.OnlinePlan) error) {
 	t.Helper()
 	for n := 1; ; n += 1 + n/5 {
@@ -51,10 +52,10 @@ func (f faultyDatabase) runWithFaults(t *testing.T, plan *sqlmigrate.Plan, what 
 	}
 }
 
-// checkSteering tests the steering of a move from another process, which only knows the
-// tables. It pauses the move, reads its status, and lets it continue. It also tests what
-// is refused before there is a move. db is the pool that runs the move, and other is the
-// pool of the other process.
+// checkSteering tests that another process, which only knows the tables, can steer a move.
+// It pauses the move, reads its status, and lets it continue. It also tests that there is
+// nothing to steer before the move has begun, and that invalid requests are refused. db is
+// the pool that runs the move, and other is the pool of the other process.
 func checkSteering(t *testing.T, plan func() *sqlmigrate.OnlinePlan, db, other *gorm.DB, targets ...any) {
 	t.Helper()
 	find := func() *sqlmigrate.OnlinePlan {
@@ -105,11 +106,11 @@ func checkSteering(t *testing.T, plan func() *sqlmigrate.OnlinePlan, db, other *
 	wantError(t, find().Steer(context.Background(), db, func(s *sqlmigrate.OnlineSteering) { s.MaxRunning = -1 }), "MaxRunning -1: want zero or more")
 }
 
-// checkPlans tests that no online plan is incomplete because a query failed. It makes the
-// plan again and again, with a fault in each of its statements. The result must be an
-// error or the same plan as without a fault. If the plans differ, checkPlans first makes
-// the plan without a fault again, because the estimated sizes of the tables may have
-// changed.
+// checkPlans tests that Online returns an error if one of its queries fails, and not an
+// incomplete plan. It makes the plan again and again, with a fault in each statement. The
+// result must be an error or the same plan as without a fault. If the plans differ,
+// checkPlans first makes the plan without a fault again, because the estimated sizes of the
+// tables may have changed.
 func (f faultyDatabase) checkPlans(t *testing.T, plan *sqlmigrate.Plan) {
 	t.Helper()
 	whole := func() string {

@@ -105,8 +105,9 @@ func shopWriter(parity, customers int) *program {
 	return &program{name: fmt.Sprintf("writer %d", parity), do: do, pause: time.Millisecond}
 }
 
-// shopWrite changes or deletes a random order of the parity, or does neither. Then it
-// inserts an order and a line of the newest order.
+// shopWrite changes or deletes a random order of the parity, or, in one of four cases,
+// leaves it as it is. Then it inserts an order of the customer, and a line of the newest
+// order of the parity.
 func shopWrite(ctx context.Context, tx *sql.Tx, parity, customer int) error {
 	var order int64
 	err := tx.QueryRowContext(ctx, `SELECT id FROM mirror WHERE parity = $1::integer ORDER BY random() LIMIT 1`, parity).Scan(&order)

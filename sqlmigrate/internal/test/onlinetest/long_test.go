@@ -39,8 +39,8 @@ func longRows(t *testing.T) int {
 	return rows
 }
 
-// A longClient is a program that writes or reads at full speed. It records the longest
-// time and the number of its calls for each step of the move.
+// A longClient is a program that writes or reads at full speed. For each step of the move,
+// it records the number of its calls and the longest time of a call.
 type longClient struct {
 	program
 	stage   *atomic.Value            // the step that is under way, as a string, or before, finish or after

@@ -86,8 +86,8 @@ func mariadbEnded(t *testing.T, server *mariadbServer) {
 	mariadbCheckEnd(t, server, d)
 }
 
-// mariadbEnd kills the connection that has the lock of runs. If kill is false or there is
-// no such connection, it cancels the context.
+// mariadbEnd kills the connection that has the named lock of a run. If kill is false, or if
+// no connection has this lock, it cancels the context of the run.
 func mariadbEnd(d *mariadbDatabase, kill bool, cancel context.CancelFunc) {
 	var id int64
 	d.Raw("SELECT COALESCE(MAX(ID), 0) FROM information_schema.PROCESSLIST WHERE ID = IS_USED_LOCK(CONCAT('sqlmigrate ', LEFT(SHA2(DATABASE(), 256), 40)))").Scan(&id)

@@ -37,8 +37,8 @@ func startMariaDB(t *testing.T, settings ...string) *mariadbServer {
 	return startMariaDBOrMySQL(t, testserver.MariaDB, settings...)
 }
 
-// startMariaDBOrMySQL starts a server of MariaDB or MySQL with start. It does not wait
-// for the disk at each commit, because its tests kill only clients.
+// startMariaDBOrMySQL starts a server of MariaDB or MySQL with start. The server does not
+// wait for the disk at each commit, because the tests kill only its clients.
 func startMariaDBOrMySQL(t *testing.T, start func(testing.TB, ...string) *testserver.Server, settings ...string) *mariadbServer {
 	t.Helper()
 	server := start(t, append(settings, "innodb_flush_log_at_trx_commit=0", "max_connections=300")...)
@@ -252,9 +252,9 @@ var expectedError = regexp.MustCompile(`Error (1062|1213|1451)\b`)
 // session was killed.
 var unreadable = regexp.MustCompile(`Error 1064\b.*has an error in its body`)
 
-// mariadbWriter returns writer number n, a program that runs mariadbWrite in a
-// transaction. It ignores errors that are expected or that tolerated matches, after which
-// the transaction is rolled back.
+// mariadbWriter returns writer number n, a program that runs mariadbWrite in a transaction.
+// If mariadbWrite fails with an error that expectedError or one of tolerated matches, the
+// transaction is rolled back, and the program continues.
 func mariadbWriter(n, rows int, tolerated ...*regexp.Regexp) *program {
 	do := func(ctx context.Context, conn *sql.Conn) error {
 		tx, err := conn.BeginTx(ctx, nil)
@@ -276,8 +276,9 @@ func mariadbWriter(n, rows int, tolerated ...*regexp.Regexp) *program {
 	return &program{name: fmt.Sprintf("writer %d", n), do: do, pause: time.Millisecond}
 }
 
-// mariadbWrite chooses a random kind of change and makes it in the tables, and in table
-// mirror as far as it affects orders. rows is the number that mariadbShop received.
+// mariadbWrite makes a random one of six changes in the tables. If the change affects
+// orders, it makes the same change in table mirror, so that mariadbCheckRows can compare
+// them. rows is the number that mariadbShop received.
 func mariadbWrite(ctx context.Context, tx *sql.Tx, rows int) error {
 	user, order := 1+rand.IntN(rows), 2*(1+rand.IntN(rows))
 	// Without a lock on the user another transaction could delete the user before the

@@ -12,9 +12,9 @@ import (
 // which contain it, would exceed 64 characters.
 var mariadbLongName = strings.Repeat("n", 60)
 
-// mariadbRefuses tests that a schema that the move would damage, or could not move, is
-// refused before anything is changed. The blocker names the object, and its reason
-// contains the reason of the case.
+// mariadbRefuses tests that the plan has a blocker for each schema that the move would
+// damage or cannot move, and that Apply then changes nothing. The blocker names the object
+// of the case, and its reason contains the reason of the case.
 func mariadbRefuses(t *testing.T, server *mariadbServer) {
 	for _, test := range []struct{ name, change, object, reason string }{
 		{"trigger", "CREATE TRIGGER own BEFORE INSERT ON orders FOR EACH ROW SET NEW.note = 'y'", "trigger own", "order"},

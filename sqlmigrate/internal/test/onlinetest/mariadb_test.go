@@ -233,8 +233,9 @@ func mariadbCompared(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbCounts tests that the swap keeps a counter that a program has raised during the
-// move. The program raises the counter of the old table, and the new table has another.
+// mariadbCounts tests that the swap keeps the counter of a table. During the move, the test
+// raises the counter of the old table to 9000. The new table has a counter of its own,
+// which is lower, so the swap must raise it.
 func mariadbCounts(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(10)...)
 	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {

@@ -28,9 +28,11 @@ func pgApplyTo(t *testing.T, d *pgDatabase, last sqlmigrate.StageName) {
 	}
 }
 
-// pgChangedView tests that the swap and Revert are refused if somebody changed a view or
-// a policy during the move. Both drop the view and create it again as it was when the
-// plan was made, so that the change would be lost.
+// pgChangedView tests that somebody can change a view or policy during the move, without
+// losing the change. The swap drops views and policies and creates them again as they were
+// when the plan was made, and so does a Revert after the swap. Both must be refused after
+// such a change. A Revert before the swap leaves views and policies alone, so it succeeds
+// and keeps the change.
 func pgChangedView(t *testing.T, server *pgServer) {
 	const ddl = "CREATE TABLE t (id serial PRIMARY KEY, name text); INSERT INTO t (name) VALUES ('x'); CREATE VIEW v AS SELECT id FROM t; CREATE POLICY p ON t USING (id > 0)"
 	for _, change := range []string{"CREATE OR REPLACE VIEW v AS SELECT id, name FROM t", "GRANT SELECT ON v TO PUBLIC", "ALTER POLICY p ON t USING (id > 1)"} {
@@ -131,8 +133,9 @@ func pgNoWayBack(t *testing.T, server *pgServer) {
 	wantError(t, plan.Revert(context.Background(), d.DB), "no online move of these tables is under way")
 }
 
-// pgEachStep tests that the move can be resumed, and that no session keeps a transaction
-// open, after the context was canceled before any of its steps.
+// pgEachStep cancels the context of the move before each of its steps in turn. After each
+// time, the number of completed steps must be right, no session may keep a transaction
+// open, and the next Apply must resume the move.
 func pgEachStep(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	stopped := errors.New("stopped")
@@ -214,8 +217,9 @@ func pgForgotten(t *testing.T, server *pgServer) {
 	}
 }
 
-// pgTwice tests that a move is completed once if two programs apply it at the same time.
-// The second program waits, or gets an error that names the other session.
+// pgTwice tests two programs that apply the same move at the same time. The move must be
+// completed once. One of the programs waits for the other, or gets an error that names the
+// other session.
 func pgTwice(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	var both sync.WaitGroup

@@ -272,8 +272,10 @@ func pgPartedSteps(t *testing.T, server *pgServer) {
 	}
 }
 
-// pgPartedChanged tests that the swap and Revert are refused if somebody added or removed
-// partitions during the move, because the plan does not have the steps for them.
+// pgPartedChanged tests that the swap is refused if somebody added or removed partitions
+// during the move, because the plan has steps for the former partitions only. A Revert
+// after the swap is refused too. A Revert before the swap, and Finish, must succeed and
+// leave no object of the move.
 func pgPartedChanged(t *testing.T, server *pgServer) {
 	const strange = "partitions have come or gone since the plan was made: "
 	d := server.database(t, pgPartedSmall)

@@ -69,7 +69,9 @@ func TestProofMySQL(t *testing.T) {
 	})
 }
 
-// runMariaDBProof runs the proof on a server. more are further statements for the schema.
+// runMariaDBProof runs the proof on a server at a pace. The field mysql of s tells the kind
+// of server, and runMariaDBProof sets the other fields. more are further statements for the
+// schema.
 func runMariaDBProof(t *testing.T, server *testserver.Server, pace sqlmigrate.Pace, s *mariadbServer, more ...string) {
 	rows := longRows(t)
 	s.address, s.data = server.Address(), server.Data()

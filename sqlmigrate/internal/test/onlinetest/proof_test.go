@@ -293,7 +293,7 @@ func (p *proof) child(t *testing.T, at func(stage, step string, kill func())) (d
 }
 
 // killIn starts a process that moves the tables, and kills it a random time after it has
-// begun the stage.
+// begun the stage. The process resumes the move where the previous process was killed.
 func (p *proof) killIn(t *testing.T, stage sqlmigrate.StageName) {
 	t.Helper()
 	delay := rand.N(20 * time.Millisecond)
@@ -326,7 +326,8 @@ func (p *proof) copyDelay() time.Duration {
 }
 
 // loseServer starts a process that moves the tables, kills the server while the tables are
-// copied, and starts the server again. The process must fail because of that.
+// copied, and starts the server again. The process must fail, because its connection is
+// lost.
 func (p *proof) loseServer(t *testing.T) {
 	t.Helper()
 	var once sync.Once

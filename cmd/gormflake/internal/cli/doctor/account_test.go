@@ -86,7 +86,7 @@ func TestDoctorScansNoTable(t *testing.T) {
 // readCounts are how many rows PostgreSQL has read by scans of a table, and by its indexes.
 type readCounts struct{ Tables, Indexes int64 }
 
-// readScans returns the statistics of table orders.
+// readScans returns how many rows of table orders PostgreSQL has read so far.
 func readScans(t *testing.T, db *gorm.DB) (s readCounts) {
 	t.Helper()
 	err := db.Raw("SELECT coalesce(seq_tup_read, 0) AS tables, coalesce(idx_tup_fetch, 0) AS indexes FROM pg_stat_user_tables WHERE relid = 'orders'::regclass").Scan(&s).Error
@@ -96,7 +96,9 @@ func readScans(t *testing.T, db *gorm.DB) (s readCounts) {
 	return s
 }
 
-// A mistake is an error of a single line without the password, and not a finding.
+// A mistake in the command line or in the URL ends doctor with an error of a single line,
+// which does not contain the password. doctor must not report it as a finding, and must not
+// create a missing file.
 func TestDoctorMistakes(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.SQLite)

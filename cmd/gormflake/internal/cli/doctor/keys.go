@@ -42,6 +42,8 @@ func (d *doctor) checkKeys() {
 		return
 	}
 	d.noteSkip() // while d.tables still has the tables of --skip
+	// The report says how many tables doctor can see, so wide also counts the tables of
+	// --skip.
 	wide := len(slices.DeleteFunc(slices.Clone(d.tables), func(t readonly.Table) bool { return t.Narrow() }))
 	d.tables = slices.DeleteFunc(d.tables, func(t readonly.Table) bool { return slices.ContainsFunc(d.flags.skip, t.Is) })
 	moved, before := 0, len(d.report.Findings) // number of tables with Snowflake IDs, and of findings so far
@@ -69,10 +71,11 @@ func (d *doctor) checkAssigned(t *readonly.Table) (err error) {
 	if !t.Assigned {
 		return nil
 	}
-	// A counter of MySQL and SQLite moves past each larger key, so it would follow the IDs of a
-	// generator. It is parked if its next key is above Limit, the largest ID of the next ten
-	// years. A sequence of PostgreSQL does not follow keys and is not moved, so --park says
-	// whether it may assign keys.
+	// A counter of MySQL and SQLite moves past each larger key, so it would follow the IDs of
+	// a generator. It is parked if its next key is above Limit, the largest ID of the next ten
+	// years. A sequence of PostgreSQL does not follow keys, so phase park does not move it,
+	// and nothing in the database shows whether it may assign keys. The user says so by
+	// --park.
 	var next uint64
 	var create string
 	switch d.Dialect {

@@ -32,8 +32,8 @@ func withParameters(t *testing.T, dsn string, pairs ...string) string {
 	return u.String()
 }
 
-// doctor compares its clock with the server's. The session variable timestamp sets the
-// clock that NOW returns.
+// doctor reports whether this machine's clock is ahead of the server's clock or behind it. The
+// session variable timestamp sets the clock that NOW returns.
 func TestDoctorClockOfMySQL(t *testing.T) {
 	t.Parallel()
 	eachMySQL(t, func(t *testing.T, dsn string) {
@@ -112,7 +112,7 @@ func TestDoctorSettingsOfPostgres(t *testing.T) {
 }
 
 // doctor warns that the server is a standby, whose rows may be old. A function in place of
-// pg_is_in_recovery returns that it is.
+// pg_is_in_recovery returns true.
 func TestDoctorStandby(t *testing.T) {
 	t.Parallel()
 	dsn := shadowFunction(t, testdb.URL(t, testdb.Postgres), `pg_is_in_recovery() RETURNS bool LANGUAGE sql AS 'SELECT true'`)
@@ -408,9 +408,10 @@ func TestDoctorAutoIncrementLeft(t *testing.T) {
 	})
 }
 
-// doctor accepts a counter that "migrate apply --park" has parked, and the keys that the
-// counter has assigned. It still reports other problems of the table. A sequence of
-// PostgreSQL needs no parking, so doctor accepts it only with --park.
+// doctor accepts a counter that "migrate apply --park" has parked. It also accepts the key
+// that the counter then assigns, which exists when the loop runs a second time. It still
+// reports other problems of the table. A sequence of PostgreSQL needs no parking, so doctor
+// accepts it only with --park.
 func TestDoctorParked(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {

@@ -50,9 +50,10 @@ func (d *doctor) checkSerials() {
 	}
 }
 
-// checkSerial reports a column of serial numbers that no index keeps unique, and its values
-// that are not serial numbers. It reports no finding for a column of other texts: unless more
-// than half of the newest values are serial numbers, it returns at once.
+// checkSerial reports a column of serial numbers that no index keeps unique, and the values in
+// it that are not serial numbers. A text column counts as a column of serial numbers if more
+// than half of its newest values are serial numbers. For any other column, checkSerial reports
+// no finding.
 func (d *doctor) checkSerial(numbers *serials.Reader, c *serialColumn) error {
 	values, err := d.newestValues(c)
 	if err != nil {

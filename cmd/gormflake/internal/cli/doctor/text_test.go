@@ -7,9 +7,10 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// On MySQL, a number that is compared with a text column also finds the IDs next to it, so
-// doctor reports text columns that hold IDs. On MariaDB it finds only the row, and doctor
-// has no finding.
+// On MySQL, a comparison of a text column with an ID as a number also finds the rows of the
+// IDs next to it. So doctor reports text columns that hold IDs. On MariaDB, the comparison
+// finds only the row of the ID, and doctor reports nothing. The test checks both claims on the
+// servers.
 func TestDoctorIDsInText(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.MySQL, testdb.MariaDB} {

@@ -22,7 +22,8 @@ const (
 )
 
 // checkUsage reports how many of their numbers keys and sequences have used. It is a warning
-// or a problem if a key or sequence will run out of numbers.
+// if a key or sequence has used at least the part usageWarning, and a problem if it has used
+// at least the part usageProblem.
 func (d *doctor) checkUsage() {
 	for i := range d.tables {
 		t := &d.tables[i]
@@ -86,11 +87,12 @@ var ageSQL = map[string]string{
 	"postgres": "extract(epoch FROM now() - %s::timestamptz)",
 }
 
-// fullDate returns the date on which the numbers of a key run out at the present rate. The
-// rate is that of the newest tenth of the numbers: fullDate reads the row whose key is the
-// largest up to 90 % of last, and computes how many keys were assigned since this row was
-// created. It returns "" if the rows have no time of creation, or if the date is more than a
-// century away. last is the last number that was assigned.
+// fullDate returns the date on which the numbers of a key run out at the present rate, which
+// is the rate at which the newest tenth of the numbers was assigned. last is the last number
+// that was assigned. fullDate reads the row with the largest key up to 90 % of last. The time
+// since this row was created, and the number of keys since then, give the rate. fullDate
+// returns "" if the table has no column with the time of creation, if the query fails, or if
+// the date is more than a century away.
 func (d *doctor) fullDate(t *readonly.Table, last float64) string {
 	var key, age float64
 	query := fmt.Sprintf("SELECT %[1]s, %[2]s FROM %[3]s WHERE %[1]s <= %.0[4]f ORDER BY %[1]s DESC LIMIT 1",
@@ -106,9 +108,9 @@ func (d *doctor) fullDate(t *readonly.Table, last float64) string {
 }
 
 // measureSequences adds the usage of the sequences to the report. It reads each sequence into
-// a [readonly.Table], because the fields are similar: Counter is the last value, Limit is the
-// largest one, and Key is the name of the table that owns the sequence. It skips TiDB, whose
-// sequences cannot be selected from.
+// a [readonly.Table], because the fields are similar. Counter is the last value of the
+// sequence, Limit is its largest value, and Key is the name of the table that owns it.
+// measureSequences skips TiDB, whose sequences cannot be selected from.
 func (d *doctor) measureSequences() error {
 	if d.Engine != "" {
 		return nil
@@ -131,14 +133,16 @@ func (d *doctor) measureSequences() error {
 }
 
 // sequencesSQL has, for each dialect, the query for the schema, the name, the owner, the last
-// value and the limit of each sequence. The owner is the table whose column the sequence
-// belongs to, or empty. Sequences that begin again at their end, or that the account may not
-// read, are left out.
+// value and the limit of each sequence. The owner is the table to whose column the sequence
+// belongs, or empty.
 //
 // On PostgreSQL, serial columns (deptype 'a') and identity columns ('i') own sequences. If
-// such a column has 2 or 4 bytes, the limit is at most the largest value of the column. On
-// MariaDB, measureSequences reads last value and limit from each sequence afterwards. MySQL
-// and SQLite have no sequences.
+// such a column has 2 or 4 bytes, the limit is at most the largest value of the column.
+// Sequences that begin again at their end, or that the account may not read, are left out.
+//
+// On MariaDB, the query cannot read the last value and the limit, so its 0 and 1 only fill
+// their places. measureSequences reads both from each sequence afterwards. MySQL and SQLite
+// have no sequences.
 var sequencesSQL = map[string]string{
 	"sqlite": `SELECT 1 WHERE 0`,
 	"mysql":  `SELECT '', TABLE_NAME, '', 0, 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'SEQUENCE' ORDER BY 2`,

@@ -35,7 +35,8 @@ type keyUsage struct {
 	Last, Limit, Used float64
 }
 
-// keyLimits are the largest keys of each column type, by dialect.
+// keyLimits has, for each dialect, the column types of integers with the largest key of each
+// type.
 var keyLimits = map[string]map[string]float64{
 	"sqlite":   {"INTEGER": math.MaxInt64, "smallint": math.MaxInt64},
 	"postgres": {"smallint": math.MaxInt16, "integer": math.MaxInt32, "bigint": math.MaxInt64},
@@ -203,8 +204,9 @@ func TestDoctorUsageDate(t *testing.T) {
 	})
 }
 
-// --textfile writes metrics whose labels are escaped, over an earlier file, and the collector
-// may read the file.
+// --textfile writes metrics, with quotes and backslashes in their labels escaped, as the text
+// format of Prometheus requires. It replaces the file of an earlier run. Every user may read
+// the file, because the collector runs under another account.
 func TestDoctorTextfile(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)

@@ -12,8 +12,9 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
-// MayBeEmpty is the annotation of flags that accept an empty text, because it has a meaning
-// or because the command checks it itself. Package cli makes all other flags reject it.
+// MayBeEmpty is the annotation of flags that accept an empty text, because the empty text has
+// a meaning or because the command rejects it itself. Package cli makes all other flags reject
+// an empty text.
 const MayBeEmpty = "may be empty"
 
 // ChoiceVar adds a string flag whose valid values are choices, which the shell completes.
@@ -94,8 +95,8 @@ func (f *Confirm) Ask(cmd *cobra.Command, question string) error {
 	return errDeclined
 }
 
-// TokenVariable is the environment variable for the token. Like the file, it keeps the
-// token out of the command line, which every user of the machine can read.
+// TokenVariable is the environment variable that can hold the token in place of --token-file.
+// Both keep the token out of the command line, which every user of the machine can read.
 const TokenVariable = "GORMFLAKE_TOKEN"
 
 // Token is the flag --token-file. The token is a secret that clients of the service send.

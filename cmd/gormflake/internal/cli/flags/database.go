@@ -22,8 +22,9 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// Database holds the flags --dsn and --dsn-file, which give the URL of a database. For
-// commands that call RegisterOr, it may also be the URL of another store of leases.
+// Database holds the flags --dsn and --dsn-file, which give the URL of a database. In commands
+// that call RegisterOr, the URL can also be that of another store of leases, such as
+// redis://host:6379/0.
 type Database struct{ url string }
 
 // forms lists the forms of --dsn for the help.
@@ -71,19 +72,23 @@ func (f *Database) Given() bool { return f.url != "" }
 // URL returns the URL of the database or store, or "" if it was not given.
 func (f *Database) URL() string { return f.url }
 
-// Name returns the name of the database, for labels of metrics. It is the last part of
-// the path, such as shop in postgres://app@db/shop.
+// Name returns a name of the database for labels of metrics, which is the last part of its URL
+// without the parameters. Examples are shop for postgres://app@db/shop, and shop.db for
+// sqlite:///var/shop.db. It returns "" if package net/url rejects the URL, as it rejects
+// sqlite://my%20shop.db, whose host has an escaped space.
 func (f *Database) Name() string {
 	u, err := url.Parse(f.URL())
 	if err != nil {
 		return ""
 	}
+	// In sqlite://shop.db, package net/url takes the file for the host. A host before a path
+	// does not matter, because Base returns only the part after the last slash.
 	return path.Base(u.Host + u.Path)
 }
 
-// At returns the database at another address, such as mysql://replica:3306 for a replica. If
-// the address has no account, path or query, it takes them from the flag, so that the user
-// does not have to repeat the password.
+// At returns the database at another address, such as mysql://replica:3306 for a replica. It
+// takes the account, the path and the query from the URL of the flag wherever the address has
+// none. So the user does not have to repeat the password.
 func (f *Database) At(address string) *Database {
 	base, err := url.Parse(f.URL())
 	other, otherErr := url.Parse(address)
@@ -126,6 +131,7 @@ func (f *Database) Open(ctx context.Context, mode string) (db *gorm.DB, closeDB 
 		}
 		subject += " " + path // unlike the errors of servers, SQLite's do not name the database
 	}
+	// gorm.Open would ping without ctx. PingContext pings below instead.
 	db, err = gorm.Open(dialector, &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", subject, err)
@@ -149,8 +155,8 @@ func (f *Database) With(ctx context.Context, mode string, use func(*gorm.DB) err
 	return errors.Join(use(db), closeDB())
 }
 
-// checkFile returns an error that names the file if the file of an SQLite database cannot be
-// opened. The errors of SQLite do not name it.
+// checkFile checks that the file of an SQLite database exists and can be opened. Its errors
+// name the file, unlike the errors of SQLite.
 func checkFile(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -167,8 +173,8 @@ func checkFile(path string) error {
 }
 
 // sqliteFile returns the path and the query of the URL of an SQLite file, for example app.db
-// and mode=ro for sqlite://app.db?mode=ro. ok is false for other databases, and for an
-// SQLite database in memory.
+// and mode=ro for sqlite://app.db?mode=ro. ok is false for other databases, for an SQLite
+// database in memory, and for a path that is empty or has an invalid escape.
 func sqliteFile(dsn string) (path, query string, ok bool) {
 	scheme, rest, _ := strings.Cut(dsn, "://")
 	rawPath, query, _ := strings.Cut(rest, "?")

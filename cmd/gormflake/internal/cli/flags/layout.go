@@ -85,8 +85,8 @@ func (f *Layout) Given() bool {
 // layoutFlags are the names of the flags of a layout.
 var layoutFlags = []string{"layout", "epoch", "tick", "datacenter-bits", "worker-bits", "sequence-bits", "total-bits"}
 
-// Args returns the flags that are set as arguments, for a command that the output tells the
-// user to run.
+// Args returns the flags that are set in the form of arguments, such as "--layout", "js-safe".
+// They belong to a command that the output tells the user to run next.
 func (f *Layout) Args() []string {
 	var args []string
 	for _, name := range layoutFlags {
@@ -101,7 +101,8 @@ func (f *Layout) Args() []string {
 	return args
 }
 
-// Layout returns the layout that the flags describe, or an error if it is invalid.
+// Layout returns the layout that the flags describe. It returns an error if the value of a
+// flag or the layout as a whole is invalid.
 func (f *Layout) Layout() (snowflake.Layout, error) {
 	layout := Layouts()[f.name]
 	if names := f.names(); !slices.Contains(names, f.name) {

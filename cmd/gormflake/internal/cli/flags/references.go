@@ -9,8 +9,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// References holds the flags --reference, --not-reference and --references, which say of a
-// column without a foreign key whether it holds keys of a table, and the flag --park.
+// References holds the flags --reference, --not-reference and --references, and the flag
+// --park. The first three say whether a column without a foreign key holds keys of a table.
 type References struct {
 	Park     bool
 	named    []string // of --reference, such as orders.customer_id=customers.id
@@ -51,7 +51,9 @@ func (f *References) Options() ([]sqlmigrate.Option, error) {
 	return options, nil
 }
 
-// Args returns the flags as arguments, for a command that the output tells the user to run.
+// Args returns the flags that are set in the form of arguments, such as "--reference",
+// "orders.customer_id=customers.id". They belong to a command that the output tells the user
+// to run next.
 func (f *References) Args() []string {
 	var args []string
 	if f.Park {
@@ -69,11 +71,13 @@ func (f *References) Args() []string {
 	return args
 }
 
-// Reference returns the flag --reference for a column that holds values of the key, for a
-// command that the output tells the user to run.
+// Reference returns the flag that names a column as a reference to the key, for example
+// "--reference orders.customer_id=customers.id". The output shows it in a command for the
+// user.
 func Reference(column, key string) string { return "--reference " + column + "=" + key }
 
-// NotReference returns the flag --not-reference for a column that holds no keys.
+// NotReference returns the flag that says that a column holds no keys, for example
+// "--not-reference orders.legacy_id".
 func NotReference(column string) string { return "--not-reference " + column }
 
 // Words replaces the names of sqlmigrate's options in a text by the names of flags, for

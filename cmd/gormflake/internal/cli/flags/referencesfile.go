@@ -48,11 +48,14 @@ func readReferences(path string) (referencesFile, error) {
 //	  # "orders.legacy_id", # by its name
 //	]
 //
-// The lists have the references that the flags and the file of --references name. A comment
-// in each list follows for each column of likely. The person uncomments the line of the
-// first list if the column holds keys, or the line of the second list if it does not. Write
-// replaces a file only if it is the file of --references, because another file may have
-// been edited by hand.
+// Each list begins with the columns that the flags and the file of --references name already.
+// Then each column of likely has a line in both lists, which is commented out. If the column
+// holds keys, the person uncomments the line in the first list, and otherwise the line in the
+// second list.
+//
+// Write replaces an existing file only if --references names the same path, because it then
+// has read the elements of the file and writes them again. In any other file, elements could
+// be lost that somebody has written by hand.
 func (f *References) Write(path string, likely []sqlmigrate.LikelyReference) error {
 	if _, err := os.Stat(path); path != f.file && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("--write-references: %s exists already: give it with --references %[1]s too, so that its lines are kept", path)
@@ -79,11 +82,15 @@ func firstKey(l sqlmigrate.LikelyReference) string {
 	return l.Keys[0]
 }
 
-// writeList writes the list with the name, reference or not-reference. The elements of known
-// come first, and a comment for each likely column follows. The comment has the element that
-// entry returns for the column. Behind it are the reason for which the column is likely to
-// hold keys, the other keys that it may hold, and how to change the column's type to one
-// with 64 bits if a plan cannot do it.
+// writeList writes the list with the name, which is reference or not-reference. The elements
+// of known come first. Then each likely column has a comment such as
+//
+//	# "orders.legacy_id=customers.id", # by its name; or users.id
+//
+// The comment begins with the element that entry returns for the column. The reason for which
+// the column is likely to hold keys follows, and then the other keys that the column may hold.
+// If no plan can widen the column, the comment ends with the way to change its type to one
+// with 64 bits.
 func writeList(text *bytes.Buffer, name string, known []string, likely []sqlmigrate.LikelyReference, entry func(sqlmigrate.LikelyReference) string) {
 	fmt.Fprintf(text, "\n%s = [\n", name)
 	for _, element := range known {
@@ -110,15 +117,17 @@ func quoted(text string) string {
 	return strings.TrimSpace(strings.TrimPrefix(b.String(), "x = "))
 }
 
-// writeWhole writes a file by renaming a temporary file with the content, so that the file
-// has its former content if the command is interrupted.
+// writeWhole writes the content to a temporary file, and then renames that file to path. If
+// the command is interrupted, the file at path still has its former content.
 func writeWhole(path string, content []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // It fails after the file was renamed.
+	defer func() { _ = os.Remove(file.Name()) }() // after Rename, this fails, because no file has the temporary name
 	_, err = file.Write(content)
+	// CreateTemp makes a file that only its owner can read, and other people complete this
+	// file.
 	if err := errors.Join(err, file.Chmod(0o644), file.Close()); err != nil {
 		return err
 	}

@@ -20,11 +20,11 @@ func Group(cmd *cobra.Command, args []string) error {
 	return UnknownCommand(cmd, args[0], "")
 }
 
-// UnknownCommand returns the error for an argument that is not a command below cmd. wish
-// follows in the error, to name other arguments that cmd takes, for example ": want one, or
-// a worker such as 0/7"; it may be empty. The error suggests a command below cmd with a
-// similar name. If there is none, it suggests a command one level deeper, for example
-// "workers reset" for "gormflake reset", because a user may forget the command in between.
+// UnknownCommand returns the error for an argument that is not a command below cmd. The error
+// suggests a command below cmd with a similar name. If no such name is similar, it suggests a
+// command one level deeper, for example "workers reset" for "gormflake reset", because a user
+// may forget the command in between. wish is a part of the error that names other arguments of
+// cmd, for example ": want one, or a worker such as 0/7", or "".
 func UnknownCommand(cmd *cobra.Command, argument, wish string) error {
 	suggestion := didYouMean(argument, shownAs("", namesBelow(cmd)))
 	if suggestion == "" {
@@ -70,7 +70,8 @@ func shownAs(prefix string, names []string) []choice {
 func HelpOf(cmd *cobra.Command) string { return cmd.CommandPath() + " --help" }
 
 // WrongFlag adds to an error about flags the command that prints the help. If the flag is
-// unknown, it also adds the flags with a similar name. Package cli calls it for all commands.
+// unknown, WrongFlag also adds the flags with a similar name. Package cli calls WrongFlag for
+// all commands.
 func WrongFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	suggestion := ""

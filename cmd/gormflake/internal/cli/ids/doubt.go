@@ -66,9 +66,9 @@ func unixTime(id types.ID, now time.Time) string {
 }
 
 // isRounded reports whether JavaScript may have rounded the ID. JavaScript rounds an integer
-// above 1<<53 to one that a float64 can hold, and prints zeros in place of its last digits.
-// For example, it prints 2124189853926044700 for 2124189853926044565. An ID that was not
-// rounded is such a number only by chance.
+// above 1<<53 to the nearest float64, and prints zeros in place of its last digits. For
+// example, it prints 2124189853926044700 for 2124189853926044565. An ID that was not rounded
+// has this form only by chance.
 func isRounded(id types.ID) bool {
 	// FormatFloat prints a float64 as JavaScript does, with the fewest digits that identify it.
 	text := id.String()

@@ -48,8 +48,8 @@ func TestParseDoubts(t *testing.T) {
 	}
 }
 
-// parse does not annotate a number of 16 digits in a log, because it is more likely a card number
-// than an ID.
+// parse does not annotate a number of 16 digits in a log, because it is more likely a card
+// number than an ID.
 func TestParseLeavesCards(t *testing.T) {
 	t.Parallel()
 	const line = "card 4111111111111111 order 2124189853926044565n\n"

@@ -15,8 +15,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A form is a way to write an ID as text, such as base58. A form that is only written, or
-// only read, lacks the other function.
+// A form is a way to write an ID as text, such as base58. format is nil in a form that is only
+// read, and parse is nil in a form that is only written.
 type form struct {
 	name   string // the value of --as
 	format func(types.ID) string
@@ -115,8 +115,8 @@ func (f *formFlags) register(cmd *cobra.Command, usage string, extraNames ...str
 	cmd.Flags().StringVar(&f.code, "code", "", "code that serial numbers begin with, such as PAY")
 }
 
-// selected returns the form that --as names, or the zero form for auto. serialForm is the
-// form that it returns for serial, because that form depends on the layout.
+// selected returns the form that --as names, or the zero form if --as is auto. For --as serial
+// it returns serialForm, which the caller makes because it depends on the layout.
 func (f *formFlags) selected(serialForm form) (form, error) {
 	for _, known := range append(slices.Clip(plainForms), serialForm) {
 		if known.name == f.as {

@@ -111,8 +111,9 @@ func TestGenJSON(t *testing.T) {
 	}
 }
 
-// Concurrent processes lease different workers, release them, and use the layout that the
-// database stores.
+// Concurrent processes lease different workers, so that no ID is issued twice, and release
+// them at the end. A process without --layout uses the layout that the database stores.
+// Another layout in --layout is an error.
 func TestGenLeased(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

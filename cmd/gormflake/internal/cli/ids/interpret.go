@@ -66,7 +66,8 @@ func (in *interpreter) read(s string) ([]reading, error) {
 }
 
 // formula matches the forms ="123" and '123, by which an export prevents a spreadsheet from
-// treating the text 123 as a number. The text is its first or its second group.
+// treating the text 123 as a number. The first group is the text in the first form, and the
+// second group is the text in the second form.
 var formula = regexp.MustCompile(`^(?:="([^"]*)"|'(.+))$`)
 
 // stripSpreadsheet returns the text in a formula, or s if it is not a formula.

@@ -61,8 +61,8 @@ func TestMinMax(t *testing.T) {
 	}
 }
 
-// --epoch accepts every form of time except a time relative to now. It also accepts
-// milliseconds, because most published epochs are in milliseconds.
+// --epoch accepts every form of a time that does not depend on the present time, such as a
+// date. Among them are milliseconds, in which most epochs are published.
 func TestEpochForms(t *testing.T) {
 	t.Parallel()
 	for _, epoch := range []string{"2015-01-01T00:00:00Z", "2015-01-01", "1420070400", "1420070400000", "0x14aa2cab000", "2015-01-01 02:00 +02:00"} {

@@ -103,9 +103,9 @@ func TestParseForms(t *testing.T) {
 	}
 }
 
-// A text that gives a likely time both in base 58 and in base 62 is printed twice. As
-// JSON it is an error, because a program would take the first. --since excludes one
-// reading.
+// A text that gives a likely time both in base 58 and in base 62 is printed twice. With --json
+// it is an error, because a program would take the first ID without a warning. --since can
+// exclude one of the two times, and the text is then read in one form.
 func TestParseAmbiguous(t *testing.T) {
 	t.Parallel()
 	const both = "2WuoLaixQLF" // each of its digits is also a digit of base 58

@@ -12,8 +12,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// secretFile returns a file with a secret, and the kind of package publicid that encodes IDs
-// with this secret and the prefix ord. fill is the value of each byte of the secret.
+// secretFile writes a secret to a file. It returns the path of the file, and the kind of
+// package publicid that encodes IDs with this secret and the prefix ord. fill is the value of
+// each byte of the secret.
 func secretFile(t *testing.T, fill byte) (string, publicid.Kind[types.ID]) {
 	t.Helper()
 	secret := bytes.Repeat([]byte{fill}, publicid.SecretSize)
@@ -28,7 +29,7 @@ func secretFile(t *testing.T, fill byte) (string, publicid.Kind[types.ID]) {
 	return file(t, secret), kind
 }
 
-// file returns a new file with the content.
+// file writes the content to a new file, and returns its path.
 func file(t *testing.T, content []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "secret")

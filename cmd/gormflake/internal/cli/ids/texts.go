@@ -208,10 +208,10 @@ type containedID struct {
 	Sequence   int64    `json:"sequence"`
 }
 
-// printJSONLine prints the line. If the line is an object that contains IDs, such as
-// {"order":"2124189853926044565"}, it adds the field snowflake_ids with their contents at the
-// end of the object. If the object has this field already, the line stays as it is. No other
-// byte changes.
+// printJSONLine prints the line. Into an object that contains IDs, such as
+// {"order":"2124189853926044565"}, it inserts the field snowflake_ids with their contents as
+// the last field. It prints a line unchanged if the line is not an object, contains no ID, or
+// has this field already. The bytes of the line itself do not change.
 func (p *printer) printJSONLine(line []byte) {
 	object := bytes.TrimRight(line, " \t\r\n") // line[len(object):] is the line's end
 	ids := p.containedIDs(object)

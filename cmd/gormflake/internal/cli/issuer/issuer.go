@@ -78,7 +78,7 @@ func (f *Flags) checkStore() error {
 }
 
 // leaseOptions returns the options of the lease. The window is always the first option,
-// because checkLease may have to check it without the others.
+// because checkLease checks the window alone if no flag sets the layout.
 func (f *Flags) leaseOptions() []lease.Option {
 	options := []lease.Option{lease.WithWindow(f.window)}
 	if f.cmd.Flags().Changed("datacenter") {
@@ -105,8 +105,8 @@ func (f *Flags) checkLease() error {
 	return terminal.Usage(lease.CheckOptions(layout, options...))
 }
 
-// An Issuer is a generator. If its worker is leased, the issuer also has the lease and its
-// store. The zero Issuer has no generator.
+// An Issuer is a generator. If the worker of the generator is leased, the issuer also has the
+// lease and the store of the lease. The zero Issuer has no generator.
 type Issuer struct {
 	Gen        *snowflake.Generator
 	lease      *lease.Lease // nil if the worker is fixed
@@ -201,9 +201,10 @@ func (f *Flags) openStore(ctx context.Context, log *slog.Logger) (connection, er
 	return connection{sqllease.New(db, append(slices.Clip(options), sqllease.WithLogger(log))...), reader, closeDB}, nil
 }
 
-// storedLayout returns the layout of the workers in the store, or fallback if no worker was
-// ever leased there. It also returns fallback after an error, because Acquire, which comes
-// next, creates a missing table, and returns any other error itself.
+// storedLayout returns the layout of the workers in the store. It returns fallback if no
+// worker was ever leased there, and if the store cannot be read. It need not report why the
+// store cannot be read, because openLeased calls Acquire afterwards. Acquire creates a missing
+// table, and returns any other error itself.
 func storedLayout(ctx context.Context, store lease.Store, fallback snowflake.Layout) snowflake.Layout {
 	if in, err := lease.Inspect(ctx, store); err == nil && in.Layout.Validate() == nil {
 		return in.Layout

@@ -75,10 +75,11 @@ func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
 	})
 }
 
-// applyNothing says that there is nothing to do, because the part of the plan with the
-// selected phases has no statements. It calls Apply of this part all the same, because Apply
-// also checks whether an earlier run has left a phase incomplete. plan is the whole plan. None
-// of its phases was selected, because part has no phase.
+// applyNothing says that there is nothing to do, because part has no statements. plan is the
+// whole plan, and part is its part with the phases of --phases. applyNothing calls Apply of
+// part all the same, because Apply also checks whether an earlier run has left a phase
+// incomplete. With --json, all phases of plan are left to apply, because part has none of
+// them.
 func (f *applyFlags) applyNothing(cmd *cobra.Command, db *gorm.DB, plan, part *sqlmigrate.Plan, tables []string) error {
 	err := part.Apply(cmd.Context(), db)
 	switch {
@@ -197,9 +198,9 @@ func (f *applyFlags) printNext(cmd *cobra.Command, plan *sqlmigrate.Plan, file s
 }
 
 // modelChanges returns the fields of GORM models that have to change after the plan, for
-// example "orders.customer_id is a types.ID". With phase park, which moves the counters of
-// the database above all IDs, no field changes, because programs may continue to let the
-// database assign keys.
+// example "orders.customer_id is a types.ID". It returns none for a plan with phase park,
+// which moves the counters of the database above all IDs, because programs may then let the
+// database assign keys as before.
 func modelChanges(plan *sqlmigrate.Plan) []string {
 	var changes []string
 	for _, table := range plan.Tables {

@@ -9,9 +9,10 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// If a phase cannot change a table, apply says so and exits with the code for findings. It
-// does so again when all other work is done. Here phase guard adds a trigger that
-// refuses keys that are not positive, and the table has a key 0.
+// If a phase cannot change a table, apply says so and exits with the code for findings.
+// Another apply, which then has nothing else to do, must report the same. Here phase guard
+// adds a trigger that rejects keys that are not positive, and leaves out the table, because it
+// has a key 0.
 func TestApplyLeavesUndone(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)

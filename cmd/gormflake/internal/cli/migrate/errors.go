@@ -7,9 +7,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// blockerError returns an error that counts the blockers of a plan and names the first one, or
-// nil if the list is empty. The error has a single line, which ends with hint, for example the
-// command that lists all blockers.
+// blockerError returns nil if the list is empty. Otherwise it returns an error that counts the
+// blockers of a plan and names the first blocker. The error has a single line, which ends with
+// hint, for example the command that lists all blockers.
 func blockerError(blockers []sqlmigrate.Blocker, hint string) error {
 	if len(blockers) == 0 {
 		return nil

@@ -149,8 +149,8 @@ func namesIn(dir string) []string {
 	return names
 }
 
-// stagesInFiles are the stages of an online move that consist of short steps only. The
-// others copy rows, build indexes or validate constraints, which takes too long for a
+// stagesInFiles are the stages of an online move that consist of short steps only. The other
+// stages copy rows, build indexes or validate constraints, which takes too long for a
 // migration.
 var stagesInFiles = []string{string(sqlmigrate.StagePrepare), string(sqlmigrate.StageSwap), string(sqlmigrate.StageFinish)}
 

@@ -58,8 +58,9 @@ func (f *migrateFlags) planArgs() []string {
 	return args
 }
 
-// withPlan opens the database, inspects the tables and those that the flags select, and calls
-// do with the database and the plan. mode is flags.ReadOnly or flags.ReadWrite.
+// withPlan opens the database, inspects the named tables and the tables that --schema and
+// --tables select, and calls do with the database and the plan. mode is flags.ReadOnly or
+// flags.ReadWrite.
 func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.Plan) error) error {
 	options, err := f.options()
 	if err != nil {

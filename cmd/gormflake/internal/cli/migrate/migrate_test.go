@@ -37,7 +37,7 @@ func TestMigrate(t *testing.T) {
 	})
 }
 
-// apply runs only the phases of --phases, and prints the command for the remaining ones. On
+// apply runs only the phases of --phases, and prints the command for the remaining phases. On
 // SQLite, phase widen has no statements.
 func TestMigratePhases(t *testing.T) {
 	t.Parallel()
@@ -54,9 +54,10 @@ func TestMigratePhases(t *testing.T) {
 	})
 }
 
-// The commands that are printed after "next:" work as printed. The first is migrate apply
-// with the last phase, and prints the second, which is doctor. They do not move the keys of a
-// table that is only connected with the named one.
+// The commands that are printed after "next:" work as printed. The first of them is migrate
+// apply with the last phase, which prints the second, doctor. The test names only table
+// orders. The printed command must not name order_lines too, although order_lines refers to
+// orders, because it would then move the keys of order_lines.
 func TestMigrateNext(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

@@ -89,8 +89,8 @@ stands in the way or the database could not be read.`,
 	return cmd
 }
 
-// printOnline prints the plan as text. If back is true, it prints the statements that take each
-// stage back instead, and if asJSON is true, the plan as JSON.
+// printOnline prints the plan as text. If asJSON is true, it prints the plan as JSON instead.
+// If back is true, it prints the statements that take each stage back.
 func printOnline(out io.Writer, online *sqlmigrate.OnlinePlan, back, asJSON bool) error {
 	text := online.String()
 	switch {
@@ -254,9 +254,9 @@ func (f *onlineFlags) openReplicas(ctx context.Context) (replicas []*gorm.DB, cl
 // A runOnline is Apply, Finish or Revert of [sqlmigrate.OnlinePlan].
 type runOnline func(*sqlmigrate.OnlinePlan, context.Context, *gorm.DB, ...sqlmigrate.OnlineOption) error
 
-// run loads or makes the online plan of the tables, asks the question and runs the plan by do,
-// which is Apply, Finish or Revert. The question has %s in place of the tables. run prints
-// done if do has succeeded.
+// run loads or makes the online plan of the tables, asks the question and calls do, which is
+// Apply, Finish or Revert of the plan. The question has %s in place of the tables. If do
+// succeeds, run prints done.
 func (f *onlineFlags) run(cmd *cobra.Command, tables []string, question string, do runOnline, done string) error {
 	if f.lockTimeout < time.Millisecond {
 		return terminal.Usagef("--lock-timeout %v: want 1ms or more", f.lockTimeout)

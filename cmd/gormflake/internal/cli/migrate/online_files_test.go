@@ -12,10 +12,13 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// While an earlier stage is not done, the file of a stage fails, and its error names the
-// command to run. Once a stage is done, its file can be run again. A file with .down changes
-// nothing. It fails if its stage still has to be taken back, and its error names the command
-// for that, or says that there is no way back.
+// The file of a stage, such as swap.up, fails while an earlier stage is not done, and its
+// error names the command to run. After the stage is done, running the file again does
+// nothing.
+//
+// A file with .down changes nothing in any case, because only "migrate online revert" takes a
+// stage back. If its stage has been taken back or was never done, the file succeeds. Otherwise
+// it fails, and its error names this command, or says that there is no way back.
 func TestMigrateOnlineFiles(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -79,8 +82,10 @@ func TestMigrateOnlineFiles(t *testing.T) {
 	})
 }
 
-// A foreign key to a partitioned table is validated after the swap. The file of stage swap does
-// not validate it. So the file fails until the command has done so, and names the command.
+// A foreign key to a partitioned table is validated after the swap, which the file of stage
+// swap does not do. So the file must fail, and name the command "migrate online apply --until
+// swap". Once this command has swapped the columns and validated the foreign key, the file
+// succeeds.
 func TestMigrateOnlineFilesOfPartitions(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -102,9 +107,9 @@ func TestMigrateOnlineFilesOfPartitions(t *testing.T) {
 	})
 }
 
-// runFile executes the statement of a file. If want is not empty, the statement must fail
-// with this error. It must leave the search_path as it is, because the migration tool
-// runs its own statements in the same transaction.
+// runFile executes the statement of a file. If want is not empty, the statement must fail with
+// this error. A statement that succeeds must not change the search_path, because the migration
+// tool runs its own statements in the same transaction.
 func runFile(t *testing.T, db *gorm.DB, dir, name, want string) {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(dir, "*_snowflake_online_"+name+".sql"))

@@ -80,16 +80,17 @@ flags there is no limit.`,
 	}, "throttled")
 }
 
-// newSteering completes cmd, a command that changes the requests to an online move. They are
-// stored in the database, and the process that runs the move, often in another terminal,
-// reads them there. change makes the change, or returns the error of an invalid flag. done is
-// the word that the command prints for success, such as paused.
+// newSteering completes cmd, a command that changes the requests to an online move. The
+// command stores the requests in the database, where the process that runs the move, often in
+// another terminal, reads them. change makes the change, or returns the error of an invalid
+// flag. done is the word that the command prints for success, such as paused.
 func newSteering(cmd *cobra.Command, change func(*sqlmigrate.OnlineSteering) error, done string) *cobra.Command {
 	var f migrateFlags
 	var asJSON bool
 	cmd.Args = needTables
 	cmd.RunE = func(cmd *cobra.Command, tables []string) error {
-		// Call change without a database first, to report an invalid flag before one is opened.
+		// Call change without a database first, to report an invalid flag before a database is
+		// opened.
 		if err := change(new(sqlmigrate.OnlineSteering)); err != nil {
 			return err
 		}

@@ -45,9 +45,10 @@ func summaryAsJSON(plan *sqlmigrate.Plan) any {
 	}
 }
 
-// blockerAsJSON returns an object that blocks a plan. The conversion to a struct with the same
-// fields only adds the names for JSON. If the fields of the plan's type change, it no longer
-// compiles, so that the output of the command does not change by accident.
+// blockerAsJSON returns an object that blocks a plan. It converts b to a struct with the same
+// fields, which only adds the names for JSON. If somebody changes the fields of the plan's
+// type, the conversion no longer compiles, so that the output of the command does not change
+// by accident.
 func blockerAsJSON(b sqlmigrate.BlockingObject) any {
 	return struct {
 		Object  string                 `json:"object"`

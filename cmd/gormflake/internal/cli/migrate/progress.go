@@ -61,8 +61,9 @@ func (p *progress) show(now sqlmigrate.Progress) {
 }
 
 // overall returns how many statements of all phases are done, and how many statements all
-// phases have. A reported progress has these numbers for one phase only, so overall adds the
-// statements of the earlier phases, and of the phases in p.expected, which have not begun.
+// phases have. now has these two numbers for the present phase only. overall adds the
+// statements of the earlier phases, which are in p.completed, and of the phases that have not
+// begun, which are in p.expected.
 func (p *progress) overall(now sqlmigrate.Progress) (done, of int) {
 	if now.Phase != p.last.Phase { // the phase of p.last has ended, so all its statements are done
 		p.completed += p.last.Of

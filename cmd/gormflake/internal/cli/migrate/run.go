@@ -42,9 +42,9 @@ func (f *runFlags) check() error {
 // An applyOrRevert is [sqlmigrate.Plan.Apply] or [sqlmigrate.Plan.Revert].
 type applyOrRevert func(*sqlmigrate.Plan, context.Context, *gorm.DB, ...sqlmigrate.ApplyOption) error
 
-// run applies or reverts the plan by a call of do, and shows the progress. For Apply,
-// statementsOf is upStatements, and for Revert it is downStatements. It returns the statements
-// of a step that do runs, so that run can count them in advance for the progress.
+// run applies or reverts the plan by a call of do, and shows the progress. statementsOf
+// returns the statements of a step that do runs, so that run can count them in advance for the
+// progress. It is upStatements if do is Apply, and downStatements if do is Revert.
 func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, statementsOf func(sqlmigrate.Step) []sqlmigrate.Statement, do applyOrRevert) error {
 	shown := &progress{out: cmd.ErrOrStderr(), expected: map[sqlmigrate.PhaseName]int{}}
 	for _, phase := range plan.Phases {

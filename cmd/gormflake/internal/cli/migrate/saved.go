@@ -11,8 +11,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// savedVersion is the version of the format of a saved plan. A change of the format increases
-// it.
+// savedVersion is the version of the format of a saved plan. Increase it if the format
+// changes.
 const savedVersion = 1
 
 // A savedPlan is the content of the file that "migrate apply" writes and "migrate revert"
@@ -25,8 +25,8 @@ type savedPlan struct {
 }
 
 // savePlan writes the plan to a new file before the plan is applied. It returns an error if
-// the file exists, because it may be the only way back of another move. If it cannot write
-// the whole file, it removes the file.
+// the file exists, because that file may be the only way back of another move. If it cannot
+// write the whole plan, it removes the file.
 func savePlan(name string, plan *sqlmigrate.Plan, now time.Time) error {
 	text, err := json.MarshalIndent(savedPlan{savedVersion, now.UTC(), plan}, "", "  ")
 	if err != nil {

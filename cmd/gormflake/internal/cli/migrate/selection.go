@@ -65,9 +65,9 @@ func (s *selection) targets(ctx context.Context, db *gorm.DB, named []string) ([
 	return targets, nil
 }
 
-// matchTables returns the tables that match a pattern, such as shop.order*, and have a primary
-// key that begins with an integer. It leaves out tables of tools, see notSelected. It returns
-// an error if no table matches.
+// matchTables returns the names of the tables that match a pattern, such as shop.order*, and
+// whose primary key begins with an integer. It leaves out tables that notSelected matches,
+// such as those of migration tools. It returns an error if no table is left.
 func matchTables(ctx context.Context, db *gorm.DB, pattern string) (names []any, err error) {
 	schema, name := cutSchema(pattern)
 	// The connection need not be set to read only, because Tables only reads.

@@ -81,7 +81,8 @@ var clockSQL = map[string]string{
 	"postgres": "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
 }
 
-// Clock returns the time of the server's clock.
+// Clock returns the time of the server's clock. Callers do not call it for SQLite, which has
+// no server.
 func (p *Database) Clock() (time.Time, error) {
 	var microseconds int64
 	err := p.Ask(clockSQL[p.Dialect], nil, &microseconds)
@@ -136,9 +137,9 @@ func Denied(err error) bool {
 	return mysqlDenied.MatchString(err.Error())
 }
 
-// A Table is a table whose primary key begins with an integer, or that has an AUTO_INCREMENT
-// column. Key is the name of this column. If these are two columns, [Database.Tables] returns
-// a Table for each.
+// A Table is a table whose primary key begins with an integer column, or that has an
+// AUTO_INCREMENT column. Key is the name of this integer or AUTO_INCREMENT column. If a table
+// has two such columns, [Database.Tables] returns two Tables, one for each column.
 type Table struct {
 	Schema, Name, Key string  // Schema is empty for the current schema
 	Assigned          bool    // whether the database assigns keys

@@ -15,7 +15,7 @@ import (
 )
 
 // A Reader reads the serial numbers of a layout with any separator. It accepts any code,
-// unless it was created for one.
+// unless New got one.
 type Reader struct {
 	layout snowflake.Layout
 	code   string  // the only code that Parse accepts, or empty for any code
@@ -70,9 +70,9 @@ func (r *Reader) Parse(text string) (types.ID, error) {
 	return format.Parse(text)
 }
 
-// Ends reports whether text ends like a serial number of the layout, and has at least one
-// character before that. Only Parse checks the code and the values. Ends does not allocate
-// memory, because callers ask it for every word of a log.
+// Ends reports whether text ends with the parts of a serial number of the layout, and has at
+// least one character before them for the code. Only Parse checks the code and the values.
+// Ends does not allocate memory, because callers ask it for every word of a log.
 func Ends[T string | []byte](r *Reader, text T) bool {
 	_, found := shapeOf(r, text)
 	return found
@@ -92,10 +92,11 @@ func shapeOf[T string | []byte](r *Reader, text T) (shape, bool) {
 	return shape{}, false
 }
 
-// Tail returns the length of the rest of a serial number, which is the part behind the code, if
-// the argument begins with such a rest. Otherwise it returns 0. It finds only serial numbers
-// with separators. For "PAY-20220628160740105-11-26-0000 paid", a caller passes the text behind
-// PAY, and gets the length up to the blank.
+// Tail returns the length of the part of a serial number behind its code. The argument is the
+// text behind a possible code. For "PAY-20220628160740105-11-26-0000 paid", a caller passes
+// the text behind PAY, and gets the length up to the blank. Tail returns 0 if the argument
+// does not begin with such a part. It does not recognize serial numbers without separators,
+// whose code and digits are a single word.
 func (r *Reader) Tail(after []byte) int {
 	for _, shape := range r.shapes {
 		n := len(shape.text)

@@ -82,10 +82,10 @@ func (f *serveFlags) startAttempt(ctx context.Context, cmd *cobra.Command, log *
 	return result
 }
 
-// serveWhenOpen runs the service until the command ends. It first waits up to firstWait for
-// a worker. If it gets no worker because of a transient error, or in this time, the service
-// runs without it. The service then answers probes and refuses other requests until
-// openLater has leased a worker. Any other error ends the command.
+// serveWhenOpen runs the service until the command ends. First it waits up to firstWait for a
+// worker. If the try to lease a worker fails because of a transient error, or has not ended by
+// then, the service starts without a worker. It answers probes and refuses other requests
+// until openLater has leased a worker. An error that is not transient ends the command.
 func (f *serveFlags) serveWhenOpen(cmd *cobra.Command, listeners []net.Listener, secure *tls.Config, cfg service.Config) error {
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
@@ -131,11 +131,12 @@ func (f *serveFlags) serveWhenOpen(cmd *cobra.Command, listeners []net.Listener,
 	return errors.Join(err, <-later)
 }
 
-// openLater tries to lease a worker until it succeeds or ctx ends, and puts the service
-// under this worker into front. It keeps the worker until served is closed. The end of ctx
-// would be too early, because the service answers requests for --shutdown-delay after the
-// signal to end. running receives the result of a try that has not ended yet, and is nil if
-// there is none. openLater logs an error only if its text differs from the error before.
+// openLater tries to lease a worker until it succeeds or ctx ends. Then it puts the service
+// under this worker into front, and keeps the worker until served is closed. It must not
+// release the worker at the end of ctx, because the service answers requests for
+// --shutdown-delay after the signal to end. running receives the result of a try that has not
+// ended yet, and is nil if there is no such try. openLater logs an error only if its text
+// differs from the text of the error before.
 func (f *serveFlags) openLater(ctx context.Context, cmd *cobra.Command, front *replaceableHandler, cfg service.Config, running <-chan attempt, served <-chan struct{}) error {
 	for pause, lastError := shortestPause, ""; ; pause = min(2*pause, longestPause) {
 		if running == nil {

@@ -97,8 +97,9 @@ func get(t *testing.T, url string) (code int, body string) {
 	return response.StatusCode, string(text)
 }
 
-// The command goes on without a worker after an error that may pass by itself, and ends after
-// any other error.
+// isTransient returns true for an error that may pass without a change, after which the
+// command continues without a worker. For any other error it returns false, and the command
+// ends.
 func TestTransientErrors(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]bool{

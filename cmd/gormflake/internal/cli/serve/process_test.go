@@ -186,8 +186,9 @@ func startCrowd(t *testing.T, first, second *instance) *crowd {
 	return c
 }
 
-// requestIDs requests blocks of 1 to 200 IDs until the crowd stops. A service that was
-// killed or has no worker is not an error.
+// requestIDs requests blocks of 1 to 200 IDs until the crowd stops. It ignores a failed
+// request and status 503, because the test kills services, and a service may have no worker
+// yet.
 func (c *crowd) requestIDs(client int) {
 	var received []types.ID
 	connection := &http.Client{Timeout: clitest.Patience, Transport: &http.Transport{}}
@@ -461,7 +462,9 @@ func serveDrains(t *testing.T, program string) {
 	drain(t, startService(t, program, "--worker", "6", "--shutdown-delay", "6s", "--health-addr", "127.0.0.1:0"))
 }
 
-// Clients lose no request either if the service was listening before it had a worker.
+// Clients of a service that was listening before it had a worker lose no request when it ends.
+// Such a service must keep the worker, which it has leased later, until it has answered the
+// last request.
 func serveDrainsAfterALateStart(t *testing.T, program string) {
 	t.Helper()
 	url := "sqlite://" + filepath.Join(t.TempDir(), "app.db")

@@ -82,18 +82,18 @@ func (f *serveFlags) serve(cmd *cobra.Command, listeners []net.Listener, secure 
 	}
 }
 
-// limitMemory makes the runtime collect garbage more often when the memory that it uses
-// approaches limit bytes. It does nothing if the environment variable GOMEMLIMIT, which the
-// runtime reads, sets a limit.
+// limitMemory makes the runtime collect garbage more often when its memory approaches limit
+// bytes. It does nothing if the environment variable GOMEMLIMIT is set, because the runtime
+// then has a limit already.
 func limitMemory(limit int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(limit)
 	}
 }
 
-// announce prints the address of the first listener, which is that of --addr, and of the
-// second, which is that of --health-addr, if there is one. Scripts that use port 0 read the
-// port from these lines. secure says whether --addr serves HTTPS.
+// announce prints the address of --addr, which is the first listener, and the address of
+// --health-addr, which is the second listener, if there is one. Scripts that use port 0 read
+// the port from these lines. secure says whether --addr serves HTTPS.
 func announce(out io.Writer, listeners []net.Listener, secure bool, cfg service.Config) error {
 	// An address that is not on the loopback interface, such as 0.0.0.0, is open to other
 	// machines.

@@ -13,9 +13,9 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
-// A keyPair is the certificate and key in the files of --tls-cert and --tls-key, as they
-// were last read. It reads the files again when they have changed, because certificates are
-// renewed while the service runs.
+// A keyPair is the certificate and the key in the files of --tls-cert and --tls-key, as the
+// files were last read. Certificates are renewed while the service runs, so a new connection
+// makes keyPair read the files again if they have changed.
 type keyPair struct {
 	cert, key string // names of the files
 	log       *slog.Logger

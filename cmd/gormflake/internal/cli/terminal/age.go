@@ -50,8 +50,8 @@ func addMonths(t time.Time, months int) time.Time {
 	return to
 }
 
-// Span returns a duration in its two largest units, for example "2d 3h". A year has 365
-// days. Less than a minute has one unit, as "1.5s" and "20ms".
+// Span returns a duration in its two largest units, for example "2d 3h". A year has 365 days.
+// It returns a duration of less than a minute in a single unit, for example "1.5s" or "20ms".
 func Span(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {

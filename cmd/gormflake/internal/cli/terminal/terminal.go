@@ -87,8 +87,9 @@ func fileOf(stream any) (*os.File, bool) {
 	return f, ok
 }
 
-// Width returns the number of characters in a line of the terminal. It returns 0 if the
-// stream, or the stream under its buffer, is not a terminal, or is too narrow for words.
+// Width returns the number of characters in a line of the terminal. It returns 0, which means
+// that lines are not wrapped, if neither the stream nor the stream under its buffer is a
+// terminal, and if the terminal has fewer than 40 characters in a line.
 func Width(stream any) int {
 	const narrowest = 40
 	f, ok := fileOf(stream)
@@ -108,7 +109,8 @@ func Width(stream any) int {
 func Wrap(line string, width, indent int) string {
 	var b strings.Builder
 	column, onlySpaces := 0, true // the length of the present line; whether no word was written yet
-	// Each word has the space that follows it. Of several spaces, each further one is a word.
+	// Each word has the space that follows it. If several spaces follow a word, each further
+	// space is a word of its own.
 	for i, word := range strings.SplitAfter(line, " ") {
 		n := utf8.RuneCountInString(strings.TrimSuffix(word, " "))
 		if i > 0 && !onlySpaces && width > 0 && column+n > width {
@@ -122,7 +124,8 @@ func Wrap(line string, width, indent int) string {
 	return strings.ReplaceAll(b.String(), " \n", "\n") // the last word before a break has a space
 }
 
-// Quote returns a text in quotes for an error. It cuts a text of more than 64 bytes.
+// Quote returns a text in quotes for an error. Of a text with more than 64 bytes it returns
+// the first 64, and "…" behind the quotes.
 func Quote(s string) string {
 	const longest = 64
 	if len(s) > longest {
@@ -268,7 +271,8 @@ func Interrupted(ctx context.Context, err error, changed string) error {
 		return err
 	}
 	// A mistake in the command line, findings, and an error that an earlier call of
-	// Interrupted has returned have another exit code.
+	// Interrupted has returned have another exit code, and keep it. An ending has exitFailed
+	// too, but keeps its text, because SIGTERM is the usual end of its command.
 	var ended ending
 	if ExitCode(err) != exitFailed || errors.As(err, &ended) {
 		return err

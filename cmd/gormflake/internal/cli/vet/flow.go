@@ -133,8 +133,10 @@ func (p *program) places(v value) []place {
 	return p.placesBySyntax(v)
 }
 
-// placesBySyntax returns the places from which an expression takes its value, without anyID.
-// For x[i] it returns the places of x, because all elements of a list count as one place.
+// placesBySyntax returns the places from which an expression takes its value, as its syntax
+// shows them. For x[i] it returns the places of x, because all elements of a list count as one
+// place. It does not add anyID for the type of the expression itself. But for int64(id) it
+// returns the places of the operand id, which include anyID if id is a types.ID.
 func (p *program) placesBySyntax(v value) []place {
 	info := v.pkg.TypesInfo
 	switch e := v.expr.(type) {
@@ -178,7 +180,8 @@ func (p *program) placesOfSelector(info *types.Info, e *ast.SelectorExpr) []plac
 	if !ok {
 		return nil
 	}
-	// Go from order.Model.ID to order.Model and to order, until this is a model with the key.
+	// For order.Model.ID, look at order.Model and then at order, until one of them is a model
+	// whose key is this field.
 	for x := ast.Expr(e); ; {
 		selector, ok := ast.Unparen(x).(*ast.SelectorExpr)
 		if !ok || info.Selections[selector] == nil {
@@ -288,9 +291,9 @@ func (p *program) record(pkg *analysis.Pass, in *inspector.Inspector) {
 	}
 }
 
-// recordAssignment records that the expressions on the right are assigned to the variables
-// on the left. These are pairs, as in a, b = x, y, or the results of one call, as in
-// n, err = f(). A declaration without values has nothing on the right.
+// recordAssignment records that the expressions on the right are assigned to the variables on
+// the left. In a, b = x, y, each variable gets one expression. In n, err = f(), the variables
+// get the results of the call. A declaration without values has nothing on the right.
 func (p *program) recordAssignment(pkg *analysis.Pass, left, right []ast.Expr) {
 	for i := range left {
 		switch {
@@ -333,10 +336,11 @@ func (p *program) recordReturn(pkg *analysis.Pass, cursor inspector.Cursor, node
 }
 
 // recordResult records that the function f returns a value as the result. If the value is a
-// parameter of f, as in func either(a, b uint) uint { return a }, recordResult only notes
-// its index in p.returned. It does not connect the parameter with the result, because all
-// callers share both, so an argument of one call would seem to reach the results of the
-// others. [program.placesOfCall] looks up the argument of each call instead.
+// parameter of f, as in func either(a, b uint) uint { return a }, recordResult only notes the
+// index of the parameter in p.returned. It must not connect the parameter with the result,
+// because all calls of f share these two places. An argument of one call would then seem to
+// reach the results of every other call. [program.placesOfCall] looks up the argument of each
+// call instead.
 func (p *program) recordResult(f *types.Func, result *types.Var, v value) {
 	to := placeOf(result)
 	p.values[to] = append(p.values[to], v)
@@ -451,7 +455,8 @@ func (p *program) recordArguments(pkg *analysis.Pass, call *ast.CallExpr) {
 }
 
 // use records that a query or a conversion to types.ID uses a value as one of the keys. It
-// sets the field query of the value, because such a use does not set the key of a row.
+// sets the field query of the value, because this value looks for a row and does not set the
+// key of a row.
 func (p *program) use(v value, keys place) {
 	v.query = true
 	p.values[keys] = append(p.values[keys], v)
@@ -460,8 +465,9 @@ func (p *program) use(v value, keys place) {
 	}
 }
 
-// reach returns the places that can be reached from the places in start over the edges. For
-// each of these places, the result has the first place in start that reaches it.
+// reach returns the places that can be reached from the places in start over the edges. The
+// result maps each reached place to the place in start from which it is reached. If several
+// places in start reach it, this is the first of them.
 func reach(edges map[place][]place, start []place) map[place]place {
 	reached := map[place]place{}
 	for _, s := range start {

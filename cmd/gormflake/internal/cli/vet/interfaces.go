@@ -54,8 +54,8 @@ func (p *program) connectImplementations(called *types.Func, methods []*types.Fu
 	}
 }
 
-// connectTuples records that the numbers among the parameters, or results, of one method go
-// to the corresponding ones of another method.
+// connectTuples records that the numbers among the parameters, or among the results, of one
+// method go to the parameters, or results, with the same index of another method.
 func (p *program) connectTuples(from, to *types.Tuple) {
 	for i := range min(from.Len(), to.Len()) {
 		if holdsNumber(from.At(i).Type()) {

@@ -122,8 +122,8 @@ func (p *program) reportRequest(pass *analysis.Pass, f *types.Var, tag reflect.S
 
 // claim reports fields of tokens and sessions that hold keys of type types.ID. During a
 // deployment, programs of the old version still read a number there, and reject the string
-// that a types.ID is in JSON. It leaves out tables of sessions, because their columns hold the
-// ID as a number.
+// that a types.ID is in JSON. claim does not report models of GORM, such as a table of
+// sessions, because the column of a table holds the ID as a number.
 var claim = rule("claim", "report fields of tokens and sessions that hold a types.ID, which old programs read", func(pass *analysis.Pass, in *inspector.Inspector) {
 	for spec := range inspector.All[*ast.TypeSpec](in) {
 		named, ok := pass.TypesInfo.Defs[spec.Name].(*types.TypeName)

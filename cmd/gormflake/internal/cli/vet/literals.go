@@ -13,10 +13,10 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// literal reports keys that are written as a number, such as 1 in db.First(&role, 1). New
-// rows get large keys, so a row with key 1 exists only if a seed of the program creates it. If
-// a seed does so, the number is not reported. Numbers in seeds are left to the rule seed, and
-// numbers in tests are not checked.
+// literal reports keys that are written as a number, such as 1 in db.First(&role, 1). New rows
+// get large keys, so a row with key 1 exists only if a seed of the program creates it. literal
+// does not report a number that a seed sets as a key of the same model. It leaves the numbers
+// in seeds to the rule seed, and does not check tests.
 var literal = rule("literal", "report keys that are written as a number, as in First(&user, 1)", func(pass *analysis.Pass, _ *inspector.Inspector) {
 	for _, l := range literals(pass) {
 		if !l.inSeed && !programOf(pass).setBySeed(l) {

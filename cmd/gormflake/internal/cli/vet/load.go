@@ -13,11 +13,12 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// load returns the packages that match the patterns, such as ./..., and their tests. It
-// reads the source of these packages. Of packages that they import, it only reads the types,
-// from compiled files. tags are build tags, with commas between them. load runs the go
-// command in the folder, so that the patterns are for the module there; "" is the current
-// folder. It returns an error if a package has one, for example if it does not compile.
+// load returns the packages that match the patterns, such as ./..., and their tests. It reads
+// the source of these packages. Of packages that they import, it only reads the types, from
+// compiled files. tags are build tags, with commas between them. load runs the go command in
+// the folder, so that the patterns are for the module there; "" is the current folder. It
+// returns an error if no package matches, or if a package has an error, for example because it
+// does not compile.
 func load(ctx context.Context, folder, tags string, patterns []string) ([]*packages.Package, error) {
 	config := &packages.Config{
 		Context: ctx,

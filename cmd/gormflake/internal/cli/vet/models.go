@@ -96,9 +96,9 @@ var foreignKey = rule("foreignkey", "report foreign keys too narrow for the key 
 // whose key it refers. The relation is a field of m such as Seller of type User, or Lines of
 // type []Line. The foreign key is a field of m or of the other model.
 //
-// ok is false if the field is not a relation, and if gormflake does not fill the key of the
-// parent. It is also false for a relation many2many, which has a table of its own, for a
-// foreign key of several columns, and if the relation refers to a column that is not the key.
+// ok is false in each of these cases: the field is not a relation; gormflake does not fill the
+// key of the parent; the relation is many2many, which has a table of its own; the foreign key
+// has several columns; or the relation refers to a column that is not the key.
 func (p *program) foreignKeyOf(m model, relation field) (parent model, foreign field, ok bool) {
 	other, filled := p.modelOf(relation.Type())
 	name, named := relation.setting("foreignKey")

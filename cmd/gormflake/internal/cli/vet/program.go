@@ -84,8 +84,8 @@ func learn(packages []*analysis.Pass) *program {
 	return p
 }
 
-// followKeys follows the records from the keys of models, and from values of type types.ID,
-// and sets fromKey, intoKey, fromID and intoID.
+// followKeys sets fromKey, intoKey, fromID and intoID. For this it follows p.flows, forward
+// and backward, from the keys of models and from values of type types.ID.
 func (p *program) followKeys() {
 	var allKeys, idKeys []place // idKeys are the keys of type types.ID
 	for _, keys := range p.sortedKeys {
@@ -123,10 +123,11 @@ func (m model) keys() place { return place{name: m.path} }
 // prefix returns the import path of the model's package, and a dot.
 func (m model) prefix() string { return strings.TrimSuffix(m.path, m.name) }
 
-// modelOf returns the model of a type such as Order, *Order or []Order. ok is false if
-// gormflake does not fill the model's key. This is so if the key has no tag, and the model is
-// not listed, opts out (see optsOut) or has no key for untaggedKey. m then has its fields, but
-// no key.
+// modelOf returns the model of a type such as Order, *Order or []Order. ok is true if
+// gormflake fills the key of the model, because the key has the tag snowflake:"pk", or because
+// gormflake.WithModels lists the model. A listed model does not count if it opts out (see
+// optsOut), or if untaggedKey finds no key in it. If ok is false, m has its fields, but no
+// key.
 func (p *program) modelOf(t types.Type) (m model, ok bool) {
 	if t == nil {
 		return m, false
@@ -252,9 +253,10 @@ func (p *program) findForeignKeys(pkg *analysis.Pass) {
 	}
 }
 
-// addForeignKey records that the field f of the owner, and the column of this field, hold
-// keys of the parent. It connects both directions: a number that is read from the field was
-// a key of the parent, and a number that is assigned to the field becomes one.
+// addForeignKey records that the field f of the owner, and the column of this field, hold keys
+// of the parent. It connects the field and the keys of the parent in both directions, because
+// a number that is read from the field was a key of the parent, and a number that is assigned
+// to the field becomes a key of the parent.
 func (p *program) addForeignKey(owner model, f field, parent model) {
 	if !holdsNumber(f.Type()) {
 		return
@@ -269,7 +271,8 @@ func (p *program) addForeignKey(owner model, f field, parent model) {
 }
 
 // modelOfName returns the model to which a field of the owner refers by its name, as OrderID
-// refers to Order. If several models have the name, it prefers the owner's package.
+// refers to Order. If several models have the name, it prefers the model of the owner's
+// package, and otherwise returns the first of them by import path.
 func (p *program) modelOfName(owner model, field string) (found model, ok bool) {
 	for _, keys := range p.sortedKeys {
 		m := p.models[keys]
@@ -295,11 +298,12 @@ func (p *program) describe(keys place) string {
 	return "an ID"
 }
 
-// keysOf returns the keys to which the number of an expression belongs. The number comes from
-// such a key, as in id := order.ID, or becomes one, as in db.First(&order, id). For the result
-// of a function, only the first case counts, because the calls of a function share one place.
-// If one caller of c.GetInt uses the number as a key, the number of another caller need not be
-// a key.
+// keysOf returns the keys to which the number of an expression belongs. Either the number was
+// such a key before, as in id := order.ID, or it becomes a key, as in db.First(&order, id).
+//
+// For the result of a function, only the first case counts, because all calls of the function
+// share one place. If one caller of c.GetInt uses the result as a key, the result that another
+// caller gets need not be a key.
 func (p *program) keysOf(v value) (keys place, ok bool) {
 	for _, at := range p.places(v) {
 		if keys, ok = p.fromKey[at]; ok {

@@ -47,7 +47,7 @@ func (p *program) keyArguments(pkg *analysis.Pass, cursor inspector.Cursor) []ke
 	switch f.Name() {
 	case "First", "Take", "Last", "Find", "Delete":
 		conditions = call.Args[1:] // the first argument is the destination, such as &order
-	case "Where", "Or", "Not", "Having", "Raw", "Exec":
+	case "Where", "Or", "Not", "Having", "Raw", "Exec": // all arguments are conditions
 	case "Update", "UpdateColumn":
 		return p.columnArgument(pkg, cursor)
 	default:
@@ -148,10 +148,10 @@ func (p *program) columnArgument(pkg *analysis.Pass, cursor inspector.Cursor) []
 	return nil
 }
 
-// statementModel returns the model of the statement to which a call of GORM belongs. The
-// call, at the cursor, is one in a chain of calls such as db.Where("id = ?", id).First(&order).
-// The model has no key if gormflake does not fill the key. The result is the zero model if the
-// chain does not show the model.
+// statementModel returns the model of the statement to which a call of GORM belongs. The call
+// is at the cursor, and is a part of a chain of calls such as db.Where("id = ?",
+// id).First(&order). The model has no key if gormflake does not fill the key. If the chain
+// does not show the model, the result is the zero model.
 func (p *program) statementModel(pkg *analysis.Pass, cursor inspector.Cursor) model {
 	// The model is in the call itself, in a call before it or in a call after it.
 	t := p.chainModel(value{pkg: pkg, expr: cursor.Node().(ast.Expr)}, map[place]bool{})

@@ -27,7 +27,9 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// The models of a list are found in each form in which a program can write it.
+// The models of WithModels are found in each form in which a program can write the list, for
+// example as a variable, a parameter or the result of a function. A list that is not passed to
+// WithModels adds no model.
 func TestLists(t *testing.T) {
 	t.Parallel()
 	p := learn(passes(loadTestdata(t, "./lists")))
@@ -54,7 +56,9 @@ func TestUnknownList(t *testing.T) {
 	}
 }
 
-// An int has 32 bits on some platforms, and loses digits there alone.
+// On a platform where an int has 32 bits, such as 386, the rules report keys that are parsed
+// as an int or converted to an int. On amd64, where an int has 64 bits, they report nothing in
+// the same package.
 func TestWordSize(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

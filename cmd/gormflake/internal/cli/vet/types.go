@@ -87,8 +87,8 @@ type field struct {
 	tag reflect.StructTag
 }
 
-// taggedModel returns the model of a type such as Order, *Order or []Order. ok is false if it
-// has no key with the tag snowflake:"pk"; m then has its fields, but no key.
+// taggedModel returns the model of a type such as Order, *Order or []Order. ok is true if a
+// field of the model has the tag snowflake:"pk". If ok is false, m has its fields, but no key.
 func taggedModel(t types.Type) (m model, ok bool) {
 	named, isNamed := types.Unalias(element(t)).(*types.Named)
 	if !isNamed {

@@ -9,8 +9,10 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// parse reports texts that strconv or fmt reads and that become IDs. types.ParseID accepts
-// only the digits of an ID, but strconv.Atoi also accepts +5, and fmt reads 5.5 as 5.
+// parse reports IDs that strconv or fmt has read from a text, where types.ParseID should read
+// them. It reports the conversion of a parsed number, such as types.ID(n), and the argument
+// into which fmt scans. types.ParseID accepts only the digits of an ID, but strconv.Atoi also
+// accepts +5, and fmt reads 5.5 as 5.
 var parse = rule("parse", "report IDs that are read by strconv or fmt", func(pass *analysis.Pass, in *inspector.Inspector) {
 	parsedBy := map[types.Object]string{} // the function of strconv whose result a variable has, such as Atoi
 	for node := range in.PreorderSeq((*ast.AssignStmt)(nil), (*ast.CallExpr)(nil)) {
@@ -59,9 +61,9 @@ func innerVariable(pass *analysis.Pass, call *ast.CallExpr) *ast.Ident {
 	return nil
 }
 
-// untyped reports IDs that are stored as any, for example in the context of a request,
-// and read as an integer. Reading them that way returns 0, or panics. It compares the keys,
-// such as "user", under which values are stored and read in a package.
+// untyped reports reads of an integer, such as c.GetInt("user"), under a key under which the
+// package stores an ID as any, for example in the context of a request. Such a read returns 0,
+// or panics, because the value is a types.ID.
 var untyped = rule("untyped", "report IDs that are stored as any and read as an integer, which returns 0", func(pass *analysis.Pass, in *inspector.Inspector) {
 	stored := map[string]bool{} // the keys under which IDs are stored
 	for call := range inspector.All[*ast.CallExpr](in) {

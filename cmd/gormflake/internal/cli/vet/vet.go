@@ -96,9 +96,9 @@ func New() *cobra.Command {
 	return cmd
 }
 
-// WithLongTags returns args, which are the arguments of the program. In a command line of
-// vet it replaces -tags, as the go command spells the flag, by --tags, because Cobra would
-// read -tags as the one-letter flags -t, -a, -g and -s.
+// WithLongTags returns args, the arguments of the program, with --tags in place of -tags if
+// the command is vet. The go command spells the flag -tags, which Cobra would read as the
+// one-letter flags -t, -a, -g and -s.
 func WithLongTags(args []string) []string {
 	if len(args) == 0 || args[0] != "vet" {
 		return args

@@ -61,6 +61,7 @@ func TestVet(t *testing.T) {
 	}
 }
 
+// The help lists each rule with its description, for example untyped.
 func TestVetHelp(t *testing.T) {
 	t.Parallel()
 	if got := clitest.Printed(t, clitest.AtNoon(nil, "vet", "--help")); !strings.Contains(got, "untyped     report IDs that are stored as any") {

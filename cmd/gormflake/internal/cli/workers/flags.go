@@ -46,8 +46,8 @@ func (f *workersFlags) withRecords(ctx context.Context, mode string, use func(*l
 	})
 }
 
-// withStore opens the database or another store, calls use and closes it. mode is
-// flags.ReadOnly or flags.ReadWrite, and matters only for SQLite files.
+// withStore opens the database or another store, calls use with the store, and closes the
+// store. mode is flags.ReadOnly or flags.ReadWrite, and matters only for SQLite files.
 func (f *workersFlags) withStore(ctx context.Context, mode string, use func(lease.Store) error) error {
 	if err := f.store.Check(); err != nil {
 		return err
@@ -63,8 +63,9 @@ func (f *workersFlags) withStore(ctx context.Context, mode string, use func(leas
 	})
 }
 
-// withRemote opens a store that is not a database, such as Redis, calls use and closes it.
-// It discards the warnings that the store logs, which the command doctor shows.
+// withRemote opens a store that is not a database, such as Redis, calls use with the store,
+// and closes the store. It discards the warnings that the store logs, which the command doctor
+// shows.
 func (f *workersFlags) withRemote(ctx context.Context, use func(lease.Store) error) error {
 	if err := f.store.CheckRemote(); err != nil {
 		return err

@@ -24,9 +24,10 @@ func storedRecords(t *testing.T, url string) map[int]lease.Record {
 	return got
 }
 
-// raise raises the bounds that are below the time, also of workers without a record, and
-// leaves higher ones. --dry-run only prints the plan. Of the 1024 workers, sampleRecords has
-// four, and only worker 0 of datacenter 0 has a higher bound.
+// raise raises all bounds that are below the time of --to, and does not change higher bounds.
+// A worker without a record gets a record with the new bound. --dry-run only prints the plan.
+// Of the 1024 workers, sampleRecords has four, and only worker 0 of datacenter 0 has a higher
+// bound.
 func TestWorkersRaise(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

@@ -34,8 +34,8 @@ type releaseFlags struct {
 	confirm flags.Confirm
 }
 
-// newRelease returns the command workers release. now is the clock, by which it reports when a
-// worker is free.
+// newRelease returns the command workers release. now is the clock by which the command
+// computes when a released worker is free.
 func newRelease(now func() time.Time) *cobra.Command {
 	f := &releaseFlags{workersFlags: workersFlags{now: now}}
 	cmd := &cobra.Command{
@@ -56,8 +56,9 @@ func newRelease(now func() time.Time) *cobra.Command {
 	return cmd
 }
 
-// release takes the named workers, such as 0/7, from their holders. It checks all names
-// first, so that it releases no worker if a name is wrong or if nobody holds the worker.
+// release takes the named workers, such as 0/7, from their holders. It checks all names first,
+// so that it releases no worker if one of the names is wrong or names a worker without a
+// holder.
 func (f *releaseFlags) release(cmd *cobra.Command, in *lease.Inspection, names []string) error {
 	holders := make([]lease.Holder, len(names))
 	for i, name := range names {

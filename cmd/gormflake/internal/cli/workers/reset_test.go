@@ -131,8 +131,9 @@ func TestWorkersResetShows(t *testing.T) {
 	})
 }
 
-// If a key of the worker is above the new bound, reset changes nothing. If a program
-// inserts one during the wait, reset does not lower the bound.
+// If a key of the worker is above the new bound, reset changes nothing. If a program inserts
+// such a key during the wait, reset has released the worker already, but does not lower the
+// bound.
 func TestWorkersResetFindsKeys(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -158,9 +159,10 @@ func TestWorkersResetFindsKeys(t *testing.T) {
 	})
 }
 
-// A key in an open transaction is invisible until it commits, so reset waits for open
-// transactions. The first reset, during whose wait the key is inserted, ends at --timeout.
-// The second one waits for the commit, and then finds the key.
+// A key in an open transaction is invisible until the transaction commits, so reset waits for
+// open transactions. During the wait of the first reset, a transaction inserts a key and stays
+// open, so this reset ends at --timeout. The second reset waits for the commit, and then finds
+// the key.
 func TestWorkersResetWaitsForTransactions(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
@@ -273,7 +275,7 @@ func TestWorkersResetRefuses(t *testing.T) {
 }
 
 // If this machine's clock differs from the database's by more than a minute, reset fails,
-// because it computes the new bound from them.
+// because it computes the new bound from these clocks.
 func TestWorkersResetWrongClock(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.MariaDB, testdb.MySQL, testdb.Postgres} {
@@ -318,8 +320,9 @@ func TestWorkersResetAccount(t *testing.T) {
 	}
 }
 
-// A process with a clock of 2050 loses its worker, and the next holder issues IDs of the
-// current time.
+// reset works while the holder runs, whose clock is of 2050. The holder loses the worker, and
+// continues with another worker. The next holder of the first worker issues IDs of the current
+// time.
 func TestWorkersResetAlive(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

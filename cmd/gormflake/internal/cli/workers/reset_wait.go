@@ -34,18 +34,21 @@ func (r *reset) transactionsEnd(ctx context.Context) error {
 const (
 	// postgresOpenSQL returns the number of sessions whose transaction began at or before $1,
 	// and the number of sessions of other accounts whose transactions the role may not see.
-	// PostgreSQL shows <insufficient privilege> in place of their queries. It leaves out
-	// background processes, which have no user, and the session of the query itself.
+	// PostgreSQL shows <insufficient privilege> in place of the query of such a session.
+	// Neither number counts background processes, which have no user, or the session of the
+	// query itself.
 	postgresOpenSQL = `SELECT count(*) FILTER (WHERE xact_start <= $1),
   count(*) FILTER (WHERE query = '<insufficient privilege>')
 FROM pg_stat_activity
 WHERE datname = current_database() AND usename IS NOT NULL AND pid <> pg_backend_pid()`
 
-	// postgresNextSQL takes the next ID of a transaction, and ends its own transaction.
-	// postgresEndedSQL returns whether all transactions with a smaller ID than $1 have ended,
-	// as all transactions below the xmin of a snapshot have. A transaction has an ID once it has
-	// written, and each such transaction of before has a smaller ID. So the two queries also
-	// find a prepared transaction, which has no session.
+	// postgresNextSQL returns the ID of its own transaction, which ends with the query.
+	// PostgreSQL gives a transaction an ID when the transaction first writes, in ascending
+	// order. So every transaction that has written before has a smaller ID.
+	//
+	// postgresEndedSQL returns whether all transactions with a smaller ID than $1 have ended.
+	// The xmin of a snapshot is the smallest ID of an open transaction. That includes prepared
+	// transactions, which have no session, and so are not in pg_stat_activity.
 	postgresNextSQL  = "SELECT txid_current()"
 	postgresEndedSQL = "SELECT txid_snapshot_xmin(txid_current_snapshot()) >= $1"
 )
@@ -94,16 +97,18 @@ func describeOpen(open, unseen int) string {
 }
 
 // mysqlNewestSQL returns the start of the newest transaction on the server, or NULL if no
-// transaction is open. mysqlOpenSQL counts the open transactions that began no later, except
-// the transaction of its own connection. Times are in whole seconds, so it also counts a
-// transaction that began later in the same second. That only makes the wait longer.
+// transaction is open. mysqlOpenSQL counts the open transactions that began at this start or
+// earlier, except the transaction of its own connection. Times are in whole seconds, so
+// mysqlOpenSQL also counts a transaction that began later in the same second. That only makes
+// the wait longer.
 const (
 	mysqlNewestSQL = "SELECT CAST(MAX(trx_started) AS CHAR) FROM information_schema.innodb_trx"
 	mysqlOpenSQL   = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_started <= ? AND trx_mysql_thread_id <> CONNECTION_ID()"
 )
 
-// mysqlTransactionsEnd waits until the present transactions of a MySQL or MariaDB server
-// have ended. A transaction belongs to these if it began no later than the newest of them.
+// mysqlTransactionsEnd waits until the transactions of a MySQL or MariaDB server that are open
+// now have ended. It reads the start of the newest of them, and then waits for all
+// transactions that began no later.
 func (r *reset) mysqlTransactionsEnd(ctx context.Context) error {
 	var newest sql.NullString
 	if err := r.Ask(mysqlNewestSQL, nil, &newest); err != nil {
@@ -130,8 +135,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	return context.Cause(ctx) // of ctx, which has no cause if only timer has ended
 }
 
-// poll calls findOpen, with pauses, until it returns "". findOpen returns a description of
-// the transactions that are still open, for example "2 transactions". If ctx ends before,
+// poll calls findOpen, with pauses, until findOpen returns "". findOpen returns a description
+// of the transactions that are still open, for example "2 transactions". If ctx ends before,
 // poll returns the last description as an error.
 func (r *reset) poll(ctx context.Context, findOpen func() (string, error)) error {
 	for {
@@ -147,8 +152,11 @@ func (r *reset) poll(ctx context.Context, findOpen func() (string, error)) error
 
 // sqliteTransactionsEnd waits until it gets the write lock of the SQLite file, which every
 // transaction that writes holds until its end. It opens another connection, because the
-// connection of r is set to read only. The statement runs with r.Ctx instead of ctx. When ctx
-// ends, the statement can therefore still fail with "database is locked", which poll returns.
+// connection of r is set to read only.
+//
+// The statement runs with r.Ctx. If it ran with ctx, the end of ctx would interrupt it, and
+// the error would not say why. So it fails with "database is locked", which poll returns after
+// the end of ctx.
 func (r *reset) sqliteTransactionsEnd(ctx context.Context) error {
 	return r.flags.database.With(r.Ctx, flags.ReadWrite, func(db *gorm.DB) error {
 		return r.poll(ctx, func() (string, error) {

@@ -45,7 +45,8 @@ func TestEverythingHasAName(t *testing.T) {
 	p.want("#status", "1,000 IDs found")
 }
 
-// A reader can decode an ID, compose another and decode it with the keyboard alone.
+// A reader can decode an ID, compose another ID and decode the composed ID with the keyboard
+// alone.
 func TestKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")

@@ -7,8 +7,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// The page names IDs of other kinds, with their time, in every layout. Parts of them could be
-// read as IDs. If the reader has chosen a form, the page says why the text does not have it.
+// For an ID of another kind, such as a UUID, the page names the kind and its time, in every
+// layout. It must not show a Snowflake ID, although a part of the text could be read as one.
+// If the reader has chosen a form, the page says instead why the text does not have this form.
 func TestIDsOfOtherKinds(t *testing.T) {
 	t.Parallel()
 	codec, err := publicid.New([]byte("a secret of 32 bytes for one test"[:32]))

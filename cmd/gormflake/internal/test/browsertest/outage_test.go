@@ -58,8 +58,9 @@ func TestServiceThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// The page stops waiting for a service that accepts the request and does not reply. The script
-// shortens each wait but the first, which is for config.json.
+// The page stops waiting for a service that accepts the request and does not reply. So that
+// the test need not wait, a script lets each wait end at once, except the first, which is for
+// config.json.
 func TestServiceThatHangs(t *testing.T) {
 	t.Parallel()
 	origin, _ := failingServer(t, inspector.Config{Layout: true}, "/v1/layout", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })

@@ -147,9 +147,10 @@ func (p page) refuseTokens() {
 	p.log.expect("log: Failed to load resource: the server responded with a status of 401 (Unauthorized) " + value[string](p, `new URL("v1/layout", location).href`))
 }
 
-// If the reader chooses a layout before a slow service has sent its own, the choice stays. A
-// link without a layout, or with one that equals the service's, selects the service's layout.
-// If the layout in a link is invalid, no layout is selected, and no ID is decoded.
+// If the reader chooses a layout before a slow service has sent its layout, the choice stays.
+// A link selects the layout of the service if it names no layout, or a layout that equals the
+// layout of the service. If the layout in a link is invalid, no layout is selected, and no ID
+// is decoded.
 func TestSlowService(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

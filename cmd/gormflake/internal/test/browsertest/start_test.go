@@ -99,8 +99,8 @@ func TestIcon(t *testing.T) {
 	}
 }
 
-// Without JavaScript, the page says that it needs it, and shows no control that would do
-// nothing.
+// Without JavaScript, the page says that it needs JavaScript, and shows no control that would
+// do nothing.
 func TestWithoutJavaScript(t *testing.T) {
 	t.Parallel()
 	origin := serve(t)

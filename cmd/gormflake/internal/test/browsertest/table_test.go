@@ -22,8 +22,8 @@ func (p page) column(n int) []string {
 	return value[[]string](p, fmt.Sprintf(`[...document.querySelectorAll("#ids-table tbody tr > :nth-child(%d)")].map((e) => e.textContent)`, n))
 }
 
-// The table lists every ID, 20 on a page, in the order of time or of any column. A second
-// click on a column reverses the order.
+// The table lists every ID, 20 on a page, in the order of time. A click on a column sorts the
+// table by this column, and a second click reverses the order.
 func TestTableOfIDs(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")

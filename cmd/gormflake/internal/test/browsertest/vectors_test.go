@@ -4,9 +4,10 @@ import (
 	"testing"
 )
 
-// In the browser, the page's modules compute the vectors that Go wrote. The test also spoils
-// the base58 text of an ID on purpose. The check must then return three lines, one for the
-// difference in formatting, one for the difference in parsing, and its usual last line.
+// In the browser, the page's modules compute the same vectors as Go. So that the test would
+// notice if the check compared nothing, it also spoils the base58 text of an ID on purpose.
+// The check must then return three lines: the difference in formatting, the difference in
+// parsing, and its usual last line.
 func TestVectorsInThePage(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")

@@ -13,10 +13,10 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Holder starts a generator that leases worker 3 or 4 of datacenter 0 until stop is called.
-// If both are leased, Holder tries again, as a supervisor restarts a process that fails. next
-// returns the next ID. If another process takes the worker, next tries again until the
-// generator has leased a worker.
+// Holder starts a generator that leases worker 3 or 4 of datacenter 0. If both workers are
+// leased, Holder tries again, as a supervisor restarts a process that fails. next returns the
+// next ID. If another process takes the worker, next tries again until the generator has
+// leased a worker. stop closes the generator, which releases the worker.
 func Holder(t *testing.T, url string) (stop func(), next func() types.ID) {
 	t.Helper()
 	store := sqllease.New(Open(t, url))

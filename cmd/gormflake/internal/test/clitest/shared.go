@@ -26,8 +26,8 @@ const (
 // Password is the password of accounts that [Account] creates.
 const Password = "hunter2"
 
-// Account creates an account that may connect but has no other right. It returns the URL
-// of the database for the account, and the account's name for GRANT.
+// Account creates an account that has no right on any table. It returns the URL dsn with this
+// account, and the account's name for GRANT.
 func Account(t *testing.T, db *gorm.DB, dsn string) (accountURL, grantee string) {
 	t.Helper()
 	name := "gf_" + strings.ToLower(rand.Text()[:12])
@@ -70,7 +70,7 @@ func Build(t *testing.T) string {
 var autoNext = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
 
 // Schema returns the definitions of the tables of [Shop], as the database reports them, so
-// that a test can compare them before and after.
+// that a test can check whether a command has changed them.
 func Schema(t *testing.T, url string) string {
 	t.Helper()
 	db := Open(t, url)

@@ -30,7 +30,7 @@ var variableParts = []struct {
 // server at the same time.
 var foreign = regexp.MustCompile(`there are other tables of workers`)
 
-// withoutForeign returns the lines without those about other tests.
+// withoutForeign returns the lines that are not about other tests.
 func withoutForeign(lines []string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), foreign.MatchString)
 }

@@ -63,8 +63,9 @@ func (stringLine) TableName() string  { return "order_lines" }
 func (movedOrder) TableName() string  { return "orders" }
 func (movedLine) TableName() string   { return "order_lines" }
 
-// A program can follow "From gorm.Model" of docs/moving.md in its three steps, and create
-// rows with the models of each step. At the end, only the program assigns keys.
+// A program can follow "From gorm.Model" of docs/moving.md in its three steps, and create rows
+// with the models of each step. After the last step, only the program assigns keys, and an
+// INSERT without a key fails.
 func TestFromGormModel(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -159,7 +159,8 @@ type session struct {
 }
 
 // run runs a command of the page, unless another test runs it. A page shows "echo $?" after
-// each command that fails, so a command that follows a failure is a mistake of the page.
+// each command that fails. So if any other command follows a failure, the page is wrong, and
+// the test fails.
 func (s *session) run(c command) {
 	s.t.Helper()
 	name, _, _ := strings.Cut(setting.ReplaceAllString(c.text, ""), " ")
@@ -179,8 +180,9 @@ func (s *session) run(c command) {
 	}
 }
 
-// withRealURLs replaces the URLs of databases and the address of the service in a command
-// by those of this test.
+// withRealURLs returns the command with the URLs of databases replaced by URLs of this test's
+// databases, and 127.0.0.1:8080 replaced by the address. It creates a database at the first
+// use of a URL.
 func (s *session) withRealURLs(text, address string) string {
 	text = strings.ReplaceAll(text, "127.0.0.1:8080", address)
 	return database.ReplaceAllStringFunc(text, func(name string) string {
