@@ -122,9 +122,6 @@ func store(db *gorm.DB, products []Product) error {
 		if err := tx.Clauses(upsert).Omit(clause.Associations).Create(&products).Error; err != nil {
 			return err
 		}
-		if err := readKeys(tx, products); err != nil {
-			return err
-		}
 		// Set the keys of the offers, and their foreign keys to the final keys of the products.
 		if err := gormflake.Assign(tx, &products); err != nil {
 			return err
@@ -135,24 +132,6 @@ func store(db *gorm.DB, products []Product) error {
 		}
 		return tx.Create(&offers).Error
 	})
-}
-
-// readKeys reads the keys of the products from their rows, by SKU, on MySQL and MariaDB, which
-// GORM both calls mysql. It changes no key, because the structs already have the keys of their
-// rows, so a program may leave it out. SQLite, PostgreSQL and MariaDB have returned the keys,
-// and on MySQL the plugin has read the rows after the upsert.
-func readKeys(tx *gorm.DB, products []Product) error {
-	if tx.Name() != "mysql" {
-		return nil
-	}
-	for i := range products {
-		var row Product
-		if err := tx.Select("id").Take(&row, "sku = ?", products[i].SKU).Error; err != nil {
-			return err
-		}
-		products[i].ID = row.ID
-	}
-	return nil
 }
 
 // report prints the rows of the products. Their keys must be equal to the keys in the structs of

@@ -2,7 +2,6 @@ package plugintest
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 	"testing"
 
@@ -262,14 +261,8 @@ func Stored(t *testing.T, db *gorm.DB, table string) map[string]types.ID {
 // KeyOf returns a key of any type that maps and rows contain.
 func KeyOf(v any) types.ID {
 	var id types.ID
-	if err := id.Scan(v); err == nil {
-		return id
+	if err := id.Scan(v); err != nil {
+		panic(err)
 	}
-	switch v := v.(type) {
-	case types.ID:
-		return v
-	case *types.ID:
-		return *v
-	}
-	panic(fmt.Sprintf("no key: %T", v))
+	return id
 }

@@ -78,8 +78,11 @@ func (c *electingCluster) wholeEtcd() error {
 	leaders := map[string]bool{}
 	for _, s := range c.members {
 		status, err := etcdStatusOf(s)
-		if err != nil || status.Leader == "" {
-			return fmt.Errorf("%s has no leader: %w", s.Address(), err)
+		if err != nil {
+			return err
+		}
+		if status.Leader == "" {
+			return fmt.Errorf("%s has no leader", s.Address())
 		}
 		if err := s.Answers(); err != nil {
 			return err
