@@ -264,7 +264,7 @@ func (in *Inspection) changedError(key int, r Record) error {
 
 // withoutHolder returns the record as released, with the same bound and token. It counts one
 // more write in the token, so that the result differs from r even if r is released already. If
-// the owner of r is not a token, the result has no owner.
+// the owner of r is not a token, the result has no owner, and may be equal to r.
 func (r Record) withoutHolder() Record {
 	t, ok := parseToken(r.Owner)
 	if !ok {

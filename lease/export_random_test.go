@@ -1,8 +1,9 @@
 package lease
 
-// WithRandom replaces the source of random numbers of a lease, for simulations. It does not
-// replace the random parts of tokens. These need not repeat, because a trace contains the
-// number of each token, in the order of appearance, instead of its text.
+// WithRandom replaces the source of random numbers of a lease, for simulations, in which the
+// same seed must always lead to the same trace. It does not replace the random parts of tokens.
+// These may differ, because the lines of a trace show a number for each token, counted in the
+// order of appearance, instead of the token.
 func WithRandom(n func(int64) int64) Option {
 	return optionFunc(func(c *config) error { c.random = n; return nil })
 }

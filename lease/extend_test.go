@@ -35,8 +35,8 @@ func TestSteadyCost(t *testing.T) {
 	})
 }
 
-// The lease extends the window of an idle process for ten minutes. TryNext, which never calls
-// the store, must then find a window.
+// A process issues no ID for ten minutes, in which its lease extends the window. TryNext, which
+// never calls the store, must then find a window that has not ended.
 func TestTryNextFindsAWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

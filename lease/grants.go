@@ -83,7 +83,8 @@ func (l *Lease) stopWaiting(ctx context.Context, held *snowflake.Grant, why erro
 // Retire releases the worker of a grant under which the generator will not issue again, so
 // that another process can acquire the worker at once. last is the start of the last tick in
 // which the generator may have issued an ID. If the worker is lost, Retire does not release
-// it, because another process may have it. The lease ends with the last grant in use.
+// it, because another process may have it. The lease ends with the last grant in use. It then
+// also releases a replacement, and a lost worker whose record the store has set back.
 func (l *Lease) Retire(ctx context.Context, held *snowflake.Grant, last time.Time) error {
 	w := l.holdings.removeGrant(held, last.Add(l.layout.Tick).UnixMilli())
 	if w == nil { // needs no release

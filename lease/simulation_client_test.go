@@ -107,8 +107,9 @@ func (c *client) look(keys []int) (found map[int]lease.Record, at int) {
 	return found, len(c.events) - 1
 }
 
-// CompareAndSwap may lose the request or the answer. It may also land after the caller
-// has given up, or write twice and return the second answer, false.
+// CompareAndSwap may lose the request or the answer. The write may also land after the caller
+// has given up. Or it lands, and the caller gets false, as if a proxy had sent the write twice
+// and returned the second answer.
 func (c *client) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
 	c.holds()
 	w := &flight{process: c.process, worker: worker, old: old, next: next, landed: make(chan struct{})}

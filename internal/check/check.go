@@ -29,10 +29,10 @@ func Models(db *gorm.DB, set *model.Set, models ...any) error {
 	for _, m := range models {
 		errs = append(errs, c.checkModel(m)...)
 	}
-	// This loop comes second, because checkUntagged needs all foreign keys, which it skips
-	// because checkModel has checked them. CheckJoinTable needs all models. It finds a join
-	// table whose rows GORM would create without the tagged ID that a model of the same table
-	// has.
+	// This loop comes second, because it needs the results of the first for all models.
+	// checkUntagged skips the foreign keys that checkModel has checked. CheckJoinTable compares
+	// the join tables that GORM generates with the models. If a model has the same table and a
+	// tagged column that the join table lacks, GORM would insert rows without an ID.
 	for _, s := range c.schemas {
 		errs = append(errs, c.checkUntagged(s)...)
 		for _, rel := range model.Relations(s) {

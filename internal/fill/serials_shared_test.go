@@ -196,10 +196,12 @@ func TestSerialSharedOmitted(t *testing.T) {
 	}
 }
 
-// TestAssignHandsOnReplacedKeys checks a link that replaces a key after the walk has
-// reached the row on another path. All references to the row, and its serial number, get
-// the new key.
-func TestAssignHandsOnReplacedKeys(t *testing.T) {
+// TestAssignPassesOnReplacedKeys checks a row that Assign reaches on several paths. The chair of
+// a club is also the member of an owner, and its primary key is the foreign key to that owner.
+// So Assign replaces the key of the chair by the key of the owner, after other rows have got the
+// old key. All foreign keys to the chair, and the serial numbers that are made from its key, must
+// get the new key.
+func TestAssignPassesOnReplacedKeys(t *testing.T) {
 	t.Parallel()
 	type (
 		member struct {

@@ -398,8 +398,8 @@ func TestSerialOrder(t *testing.T) {
 	})
 }
 
-// TestSerialAtEveryFailure checks that a retry keeps the number of a row that was rolled
-// back. It lets each statement of a create fail in turn, until the create succeeds.
+// TestSerialAtEveryFailure checks that a retry keeps the key and the number of a row that was
+// rolled back. It lets each statement of a create fail in turn, until the create succeeds.
 func TestSerialAtEveryFailure(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -411,7 +411,7 @@ func TestSerialAtEveryFailure(t *testing.T) {
 			t.Fatalf("err = %v, tree %+v", err, tree)
 		}
 		gen.Err = nil
-		number := ""
+		var first deal // the tree as the first attempt has left it
 		for n := 1; ; n++ {
 			f := &plugintest.Faults{Fail: n}
 			err := plugintest.WithFaults(t, db, f).Create(&tree).Error
@@ -424,9 +424,11 @@ func TestSerialAtEveryFailure(t *testing.T) {
 			if !errors.Is(err, plugintest.ErrInjected) || plugintest.Count(t, db, &deal{})+plugintest.Count(t, db, &dealLine{})+plugintest.Count(t, db, &dealBook{}) != 0 {
 				t.Fatalf("statement %d: err = %v", n, err)
 			}
-			// number is the tree's first number, unless a retry has changed it.
-			if number = max(number, tree.Number); tree.Number != number || number == "" {
-				t.Errorf("statement %d: the retry changed the number from %q to %q", n, number, tree.Number)
+			if n == 1 {
+				first = tree
+			}
+			if tree.ID == 0 || tree.ID != first.ID || tree.Number != first.Number {
+				t.Errorf("statement %d: the retry changed the key and number from %d, %s to %d, %s", n, first.ID, first.Number, tree.ID, tree.Number)
 			}
 		}
 		checkDeal(t, db, tree)

@@ -50,8 +50,8 @@ func newRandom(t *testing.T) *rand.Rand {
 
 // A synchronous standby is cut off, so that commits wait for it. If a client gives up such
 // a wait, the primary shows a row that the standby does not have and that was not
-// acknowledged. The standby then takes over. No ID is issued twice, because the lease does
-// not count a row that it only reads.
+// acknowledged. The standby then takes over. No ID is issued twice, because a lease issues only
+// below a bound that the store has acknowledged, and reading its own row is no acknowledgement.
 func TestFailoverSynchronousStandby(t *testing.T) {
 	t.Parallel()
 	eachFailover(t, func(t *testing.T, random *rand.Rand) {
@@ -61,7 +61,8 @@ func TestFailoverSynchronousStandby(t *testing.T) {
 
 // MariaDB shows a commit to readers before its log is on disk. The disk stalls, and the
 // server is killed, so that it has forgotten such commits after its restart. No ID is
-// issued twice, because the lease does not count a row that it only reads.
+// issued twice, because a lease issues only below a bound that the store has acknowledged, and
+// reading its own row is no acknowledgement.
 func TestFailoverStalledLog(t *testing.T) {
 	t.Parallel()
 	eachFailover(t, func(t *testing.T, random *rand.Rand) {

@@ -178,8 +178,8 @@ var brokenPostgres = []brokenTable{
 	{"two flaws", columns("", "bound", "INTEGER"), "bound is integer; " + noKey},
 }
 
-// The store refuses each table that could let a compare-and-swap succeed twice, before it
-// writes, and accepts the table after the fix of its error.
+// The store refuses each table that cannot keep a worker to one holder, before it writes. If the
+// error has a fix, the store accepts the table after the fix.
 func TestBrokenTables(t *testing.T) {
 	t.Parallel()
 	for target, shapes := range map[testdb.Target][]brokenTable{

@@ -123,9 +123,9 @@ func (c *Clock) Follow(offset time.Duration, commit func() bool) {
 	c.offset.Store(0)
 }
 
-// StartAt moves logical time forward to the start of a tick that the clock has not reached. The
-// move counts as a step back, because the wall clock is then behind logical time, as after a
-// step back. The caller holds the lock.
+// StartAt moves logical time forward to the start of the tick, at which a new grant begins. It
+// does nothing if the tick has begun. Afterwards the wall clock is behind logical time, as if it
+// had stepped back, so StartAt counts a step back. The caller holds the lock.
 func (c *Clock) StartAt(tick uint64) {
 	lead := c.Until(tick)
 	if lead <= 0 { // the tick has begun

@@ -31,11 +31,11 @@ type Trial struct {
 	Last  types.ID // the last key of the layout
 }
 
-// Unassigned returns the names of the key columns to which programs must give values after
-// the move. These are the columns of the primary key that the database does not assign
-// today and, if the plan has phase detach, also the columns that the database assigns
-// today. Unassigned leaves out the columns that get their values as before: keys that refer
-// to another key, keys with a computed default, and all keys if the counters are parked.
+// Unassigned returns the names of the key columns that an INSERT must name after the move.
+// These are the columns of the primary key that the database does not assign today and, if the
+// plan has phase detach, also those that it assigns today. Unassigned leaves out keys that refer
+// to another key, and keys with a computed default, which detach keeps. If the counters are
+// parked, it returns nothing, because the move then ends no assignment.
 func (t Trial) Unassigned(table plan.Table) (names []string) {
 	detached := slices.ContainsFunc(t.Phases, func(p plan.Phase) bool { return p.Name == plan.Detach })
 	for _, c := range table.Columns {

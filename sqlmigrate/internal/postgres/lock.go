@@ -95,10 +95,10 @@ func (g *graph) parentsFirst(modes map[*table]string) []*table {
 }
 
 // addSteps adds a step for each table to the phase. The function step returns the step of a
-// table. The steps are divided into transactions, each of which begins with the locks of its
-// tables in the given mode. locks is the size of the server's lock table. The findings are a
-// note if the lock table is too small for a single transaction, and a blocker for each table
-// that needs more locks than the lock table has.
+// table. The steps are divided into transactions. A transaction of several tables begins with
+// the locks of its tables in the given mode. locks is the size of the server's lock table. The
+// findings are a note if a single transaction would need more than half of the lock table, and a
+// blocker for each table that needs more locks than the lock table has.
 func (g *graph) addSteps(phase *plan.Phase, tables []*table, mode string, locks int, step func(*table) plan.Step) engine.Findings {
 	first := 0 // the number of the first new transaction; the phase may have steps already
 	if n := len(phase.Steps); n > 0 {

@@ -22,7 +22,7 @@ var (
 
 // endpoint returns the handler of a path. It calls write for a request that has an allowed
 // method and no body and, if guarded is true, an accepted host and the token. It answers
-// other requests with a problem.
+// an OPTIONS request of an allowed origin with 204, and other requests with a problem.
 func (s *service) endpoint(write answer, guarded bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		// By default, no cache stores the answer, and no page of another site can embed it.

@@ -72,7 +72,9 @@ func (w wrongClock) options() []lease.Option {
 func WrongClocks(t *testing.T, open func() Client) {
 	t.Helper()
 	f, wrong := newClockFleet(t, open), wrongClocks()
-	doomed := make([]Client, len(wrong)) // of the processes to be killed, because a kill cuts the connection
+	// A client for each process that is killed, because the kill closes the connections of its
+	// client, which other processes must not share.
+	doomed := make([]Client, len(wrong))
 	for i := range doomed {
 		doomed[i] = open()
 	}

@@ -47,8 +47,9 @@ CREATE TABLE ledger (id bigint PRIMARY KEY, tenant integer, amount integer, gone
 CREATE TABLE clients (id integer PRIMARY KEY, transactions bigint);
 INSERT INTO clients SELECT n, 0 FROM generate_series(0, 7) AS n;`
 
-// TestProofPostgres runs a [proof]. It kills the move in every stage and takes it back
-// after stage swap. With five million rows it takes a quarter of an hour on two cores at the
+// TestProofPostgres runs a [proof], in which programs write while the move runs, and no write
+// may be lost. It kills the move in every stage from prepare to swap, and takes it back after
+// stage swap. With five million rows it takes a quarter of an hour on two cores at the
 // polite pace.
 func TestProofPostgres(t *testing.T) { eachPace(t, runPgProof) }
 

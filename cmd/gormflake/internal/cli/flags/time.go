@@ -65,8 +65,8 @@ func shift(now time.Time, sign, days, duration string) (time.Time, bool) {
 	return now.Add(d).UTC().AddDate(0, 0, n), err == nil && days+duration != ""
 }
 
-// parseInstant parses a time that does not depend on the present time, which is a number or
-// a date.
+// parseInstant parses an absolute time: a date, or a Unix time in seconds or, from milliFrom on,
+// in milliseconds, in decimal or hexadecimal. It returns false for other forms, such as -1h.
 func parseInstant(s string) (time.Time, bool) {
 	digits, base := s, 10
 	if len(s) > 2 && strings.EqualFold(s[:2], "0x") {

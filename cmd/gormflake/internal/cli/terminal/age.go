@@ -12,7 +12,7 @@ const Milliseconds = "2006-01-02T15:04:05.000Z07:00"
 func Stamp(t time.Time) string { return t.UTC().Format(Milliseconds) }
 
 // Age returns how long at is before now, or how far it is ahead, in the two largest units,
-// for example "2mo 5d ago" or "in 3m 20s". It counts months by the calendar in UTC, so that
+// for example "2mo 5d ago" or "in 3m 20s", or below a minute in seconds. It counts months by the calendar in UTC, so that
 // a year ends on the same date.
 func Age(at, now time.Time) string {
 	if at.After(now) {

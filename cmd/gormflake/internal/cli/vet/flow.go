@@ -371,8 +371,9 @@ func paramIndex(f *types.Func, at place) int {
 }
 
 // recordFields records that the literal of a struct, such as Line{OrderID: id}, assigns
-// values to its fields. In the literal of a model, the value of the key is assigned to the
-// keys of the model instead of the field.
+// values to its fields. If the struct is a model, the value of its key is recorded at m.keys(),
+// the one place that stands for the keys of all rows of the model, and not at the place of the
+// field.
 func (p *program) recordFields(pkg *analysis.Pass, lit *ast.CompositeLit) {
 	m, isModel := p.modelOf(pkg.TypesInfo.TypeOf(lit))
 	if isModel {

@@ -170,7 +170,9 @@ func (p *program) reportClaim(pass *analysis.Pass, f *types.Var, tag reflect.Str
 	}
 }
 
-// isTable reports whether a struct is a model of GORM, such as a table of sessions.
+// isTable reports whether a struct is a model of GORM, because a field has the tag gorm or
+// snowflake, or the struct embeds a Model. claim skips such a struct even if its name is Session,
+// because the column of a table holds the ID as a number.
 func isTable(s *types.Struct) bool {
 	for i := range s.NumFields() {
 		tag := reflect.StructTag(s.Tag(i))
