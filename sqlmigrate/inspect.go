@@ -213,11 +213,11 @@ func (c *config) find(ctx context.Context, conn *sql.Conn, e engine.Engine) (*en
 // reaches, see [earlyEpoch]. During the first day after the epoch, the present IDs are
 // smaller than that, so the number is the smallest ID of the present time. Before the epoch, no
 // ID has been issued. But the plan may be taken back after the epoch, so the number is then the
-// smallest ID of the second minute.
+// smallest ID of the second minute, or 2^32, which is above the counters of most tables.
 func smallestIssued(layout snowflake.Layout, now time.Time) int64 {
 	present, early := layout.Min(now), layout.Min(layout.Epoch.Add(earlyEpoch))
 	if present == 0 {
-		return layout.Min(layout.Epoch.Add(time.Minute)).Int64()
+		return max(layout.Min(layout.Epoch.Add(time.Minute)).Int64(), 1<<32)
 	}
 	return min(present, early).Int64()
 }

@@ -78,10 +78,13 @@ func checkUpsert(stmt *gorm.Statement, m *model.Model) error {
 		return nil
 	}
 	if !isGORMs { // a clause of another type may update rows, by any column
-		if isMaps(stmt) {
+		if _, returns := stmt.Clauses["RETURNING"]; isMaps(stmt) && (returns || len(returnedColumns(stmt)) > 0) {
 			return errMaps
 		}
 		return nil
+	}
+	if len(c.Where.Exprs) > 0 && returnsOthers(stmt, m) {
+		return errors.New("an upsert of a slice with a condition and RETURNING cannot tell which row a returned row is: create the rows one by one, or leave out Where or RETURNING")
 	}
 	// An existing row that is found by its key has the key of its struct, and so the serial
 	// numbers that are made from the key.
@@ -95,6 +98,19 @@ func checkUpsert(stmt *gorm.Statement, m *model.Model) error {
 		return errors.New("an upsert of a slice with a condition, by another column than the key, cannot return the keys that the rows have: create the rows one by one, or leave out Where")
 	}
 	return nil
+}
+
+// returnsOthers reports whether RETURNING names columns that restoreKeys does not write back, which
+// are all but the tagged columns and the columns with a default.
+func returnsOthers(stmt *gorm.Statement, m *model.Model) bool {
+	c, found := stmt.Clauses["RETURNING"]
+	if !found || isAll(c.Expression) {
+		return found
+	}
+	return slices.ContainsFunc(returnedColumns(stmt), func(name string) bool {
+		f := stmt.Schema.LookUpField(name)
+		return f == nil || !hasColumn(m, name) && !slices.Contains(stmt.Schema.FieldsWithDefaultDBValue, f)
+	})
 }
 
 var errMaps = errors.New("an upsert of a slice of maps by another column than the key cannot return the keys that the rows have: create the maps one by one, or use structs")

@@ -52,10 +52,11 @@ func canAddReturning(stmt *gorm.Statement) bool {
 	return !hasReturning || isGORMs
 }
 
-// isAll reports whether a RETURNING clause returns all columns.
+// isAll reports whether a RETURNING clause returns all columns. GORM takes each clause that is
+// not of its own type for such a clause.
 func isAll(expression clause.Expression) bool {
 	r, ok := expression.(clause.Returning)
-	return ok && (len(r.Columns) == 0 || len(r.Columns) == 1 && r.Columns[0].Name == "*")
+	return !ok || len(r.Columns) == 0 || len(r.Columns) == 1 && r.Columns[0].Name == "*"
 }
 
 // replacesList reports whether GORM replaces the elements of a list by the rows that RETURNING *

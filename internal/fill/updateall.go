@@ -25,7 +25,8 @@ func keepIDs(stmt *gorm.Statement, m *model.Model, c *clause.OnConflict) bool {
 		return false
 	}
 	set := updatesOf(stmt, m)
-	if !hasNonPrimary(m) && len(c.DoUpdates)+len(set) > 0 {
+	// On MySQL, an upsert without a column to update sets the key to itself.
+	if !hasNonPrimary(m) && (len(c.DoUpdates)+len(set) > 0 || stmt.Name() == "mysql") {
 		return false
 	}
 	if len(c.Columns) == 0 && c.OnConstraint == "" { // GORM then takes the primary key as the target
@@ -35,7 +36,7 @@ func keepIDs(stmt *gorm.Statement, m *model.Model, c *clause.OnConflict) bool {
 	}
 	c.UpdateAll = false
 	c.DoUpdates = slices.Concat(c.DoUpdates, set)
-	c.DoNothing = len(c.DoUpdates) == 0 // because no column is left to update
+	c.DoNothing = c.DoNothing || len(c.DoUpdates) == 0 // because no column is left to update
 	return true
 }
 

@@ -123,38 +123,47 @@ func reportsKey(stmt *gorm.Statement) bool {
 }
 
 // shifts reports whether GORM may write the returned columns of a row into the struct of
-// another row of a list. GORM assigns returned rows to structs by position. A row that DO
-// NOTHING skips, or that the condition of the upsert leaves out, does not return, so that the
-// rows after it shift.
+// another row of a list, or may leave returned columns unset that the plugin can read. GORM
+// assigns returned rows to structs by position. A row that DO NOTHING skips, or that the
+// condition of the upsert leaves out, does not return, so that the rows after it shift. After DO
+// NOTHING, GORM writes no row into a struct in which a returned column is set, as tagged columns
+// are.
 func shifts(stmt *gorm.Statement, m *model.Model, c clause.OnConflict) bool {
 	if !isList(stmt) || !gormAddsReturning(stmt) {
 		return false
 	}
 	returned := returnedColumns(stmt)
 	if updates(c) {
-		return len(c.Where.Exprs) > 0 && (len(returned) > 0 || returnsAll(stmt))
+		return len(c.Where.Exprs) > 0 && len(returned) > 0
 	}
-	// After DO NOTHING, GORM writes no row into a struct in which a returned column is set, as a
-	// tagged column is.
-	return len(returned) > 0 && !slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return slices.Contains(returned, c.Field.DBName) })
+	// If the statement omits a tagged column, the structs get its value from the database.
+	return !readNote(stmt).omits && slices.ContainsFunc(returned, func(name string) bool { return !hasColumn(m, name) })
 }
 
 // returnedColumns returns the columns that the statement names in RETURNING or, without
-// RETURNING, the columns for which GORM adds it. It returns nil for RETURNING *.
+// RETURNING, the columns for which GORM adds it. For RETURNING *, and for a clause of another
+// type than GORM's, which GORM treats alike, it returns the columns that the plugin can read.
 func returnedColumns(stmt *gorm.Statement) (names []string) {
 	c, found := stmt.Clauses["RETURNING"]
-	if !found {
-		for _, f := range stmt.Schema.FieldsWithDefaultDBValue {
-			if f.Readable {
-				names = append(names, f.DBName)
-			}
+	if found && !isAll(c.Expression) {
+		for _, column := range c.Expression.(clause.Returning).Columns {
+			names = append(names, column.Name)
 		}
 		return names
 	}
-	if returning, ok := c.Expression.(clause.Returning); ok && !isAll(returning) {
-		for _, column := range returning.Columns {
-			names = append(names, column.Name)
+	fields := stmt.Schema.FieldsWithDefaultDBValue
+	if found {
+		fields = slices.Concat(stmt.Schema.PrimaryFields, fields)
+	}
+	for _, f := range fields {
+		if f.Readable {
+			names = append(names, f.DBName)
 		}
 	}
 	return names
+}
+
+// hasColumn reports whether the column of this name is tagged.
+func hasColumn(m *model.Model, name string) bool {
+	return slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Field.DBName == name })
 }

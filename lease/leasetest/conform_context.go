@@ -81,15 +81,18 @@ func (s *suite) overwrite(writer, reader handle, to lease.Record) error {
 	defer cancel()
 	for failed := false; ; time.Sleep(time.Millisecond) {
 		from := s.reload(reader)[1]
-		if from == to && failed {
-			return nil
+		if from == to {
+			if failed {
+				return nil
+			}
+			return fmt.Errorf("a write of %+v was refused, and the record is there", to)
 		}
 		swapped, err := writer.CompareAndSwap(ctx, 1, from, to)
 		if swapped && err == nil {
 			return nil
 		}
 		failed = failed || err != nil
-		if ctx.Err() != nil || from == to {
+		if ctx.Err() != nil {
 			return errors.Join(fmt.Errorf("%+v to %+v: answered with %v", from, to, swapped), err)
 		}
 	}

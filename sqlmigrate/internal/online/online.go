@@ -28,6 +28,7 @@ func (r *Run) Apply(ctx context.Context) error {
 		if r.move.Back {
 			return errors.New("sqlmigrate: the move is being taken back: revert it to the end first")
 		}
+		r.repeatChecks()
 		return r.runUntil(ctx, stepsThrough(&r.move.Plan, r.config.Last))
 	})
 }

@@ -38,23 +38,34 @@ func (r *Run) waitUntilAllowed(ctx context.Context, t task) error {
 }
 
 // hasToAsk reports whether waitUntilAllowed has to look for a reason to wait before t. It has to
-// before the first step of a stage, because a reason may concern only this stage. For example,
-// an operator may hold the swap of a table whose copy took less than a second. It has to before
-// the first batch of a step, because only batches wait for replicas. Otherwise it looks once in
-// askInterval, because a batch takes much less.
+// before each step, because a reason may concern only this step. For example, an operator may
+// hold the swap of a table whose copy took less than a second. Between the batches of a step it
+// looks once in askInterval, because a batch takes much less.
 //
-// In stage swap, no further step waits. The first steps check the tables, and what they have
-// found has to be true at the swap.
+// In stage swap, the steps after a check do not wait, because what the check has found has to be
+// true at the swap.
 func (r *Run) hasToAsk(t task) bool {
 	switch {
-	case r.allowed.OnlineStep == nil || t.stage != r.allowed.stage:
-		return true
-	case r.stage(t) == plan.StageSwap && !r.move.Back:
-		return false
-	case t.Kind == plan.Batches && t != r.allowed:
+	case t == r.allowed:
+		return time.Since(r.allowedAt) >= askInterval
+	case r.allowed.OnlineStep == nil || r.move.Back:
 		return true
 	}
-	return time.Since(r.allowedAt) >= askInterval
+	return t.stage != r.allowed.stage || r.stage(t) != plan.StageSwap || r.allowed.Kind != plan.Verify
+}
+
+// repeatChecks makes a run that continues in stage swap begin with the checks of the tables, if an
+// earlier run has made them, because the tables may have been changed since.
+func (r *Run) repeatChecks() {
+	all := tasks(r.move)
+	done := r.move.Done
+	for done > 0 && done < len(all) && r.stage(all[done]) == plan.StageSwap &&
+		all[done-1].stage == all[done].stage && all[done-1].Kind == plan.Verify {
+		done--
+	}
+	move := *r.move
+	move.Done = done
+	r.move = &move
 }
 
 // reasonToWait returns the event for which the run has to wait before t, in words that follow

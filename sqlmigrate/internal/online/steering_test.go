@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/online"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
@@ -192,4 +193,44 @@ func TestHours(t *testing.T) {
 	if !(plan.Hours{}).Contains(time.Now()) {
 		t.Error("the zero value is not the whole day")
 	}
+}
+
+// checkedMove returns a move whose stage swap has a check before its other step.
+func checkedMove() engine.Move {
+	m := newMove()
+	swap := &m.Plan.Stages[2]
+	swap.Steps = append([]plan.OnlineStep{{Text: "check", Kind: plan.Verify}}, swap.Steps...)
+	return m
+}
+
+// A pause that begins after the check of a table holds the swap no more, because the table could
+// be changed between the check and the swap.
+func TestSwapDoesNotWaitAfterItsCheck(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(), online.Defaults()
+		c.Progress = func(p plan.OnlineProgress) {
+			f.steering.Paused = f.steps == 2 // after the step of stage prepare and the check
+			if p.Waiting != "" {
+				t.Errorf("it waits before %s, for %s", p.Stage, p.Waiting)
+			}
+		}
+		if err := online.New(f, nil, nil, checkedMove(), c).Apply(t.Context()); err != nil || f.steps != 3 {
+			t.Errorf("Apply = %v, after %d steps, want 3", err, f.steps)
+		}
+	})
+}
+
+// A run that continues between the check of a table and the swap repeats the check, because the
+// table may have been changed since the earlier run.
+func TestResumedSwapChecksAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, m := newFake(), checkedMove()
+		m.Done = 3 // the steps of the stages prepare and copy, and the check
+		f.move = &m
+		if err := online.New(f, nil, nil, m, online.Defaults()).Apply(t.Context()); err != nil || f.steps != 2 {
+			t.Errorf("Apply = %v, after %d steps, want the check and the swap", err, f.steps)
+		}
+	})
 }
