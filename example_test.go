@@ -69,8 +69,8 @@ func Example() {
 	// in order: true
 }
 
-// Assign sets the keys and links of parents and children in memory. The program then
-// inserts the parents in one batch and the children in another.
+// Assign sets the primary and foreign keys of parents and children in memory. The program
+// then inserts the parents in one batch and the children in another.
 func ExampleAssign() {
 	type Line struct {
 		ID      types.ID `gorm:"primaryKey" snowflake:"pk"`

@@ -71,8 +71,10 @@ var (
 	}
 )
 
-// TestCreate checks, for every way in which GORM creates a row, that the row has the key
-// that the caller sees, and that the plugin keeps a key that the caller set.
+// TestCreate checks the ways in which GORM creates rows, such as Create of a slice, Save and
+// FirstOrCreate, for models with each type of key. After the create, the caller's struct or
+// map must have the key that the database has stored. The plugin must keep a key that the
+// caller set.
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -120,9 +122,11 @@ func TestCreateRejected(t *testing.T) {
 	})
 }
 
-// TestCreateOfOtherType checks that the plugin rejects values of another type, because
-// GORM writes them by the positions of their fields. Without the check, the row would
-// have no key, or GORM would panic.
+// TestCreateOfOtherType checks a create with Model(&Book{}) and rows of another type. GORM
+// writes such rows by the positions of their fields in Book. The plugin accepts a type that
+// has the fields of Book at the same positions, and rejects all other types. Otherwise the
+// row would have no key, or GORM would panic. The plugin also rejects a slice of interfaces,
+// and of pointers to pointers.
 func TestCreateOfOtherType(t *testing.T) {
 	t.Parallel()
 	type (
@@ -165,8 +169,9 @@ func TestStructByValueWithKey(t *testing.T) {
 	})
 }
 
-// TestOneFillPerStatement checks that a statement of 100 rows, one of which has a key,
-// calls the generator once for 99 IDs.
+// TestOneFillPerStatement checks that a create of 100 rows, one of which has a key, calls
+// the generator once for 99 IDs. A second create of the same rows, which all have keys then,
+// must not call the generator.
 func TestOneFillPerStatement(t *testing.T) {
 	t.Parallel()
 	gen := &plugintest.Counter{} // issues 1001, 1002 and so on

@@ -205,10 +205,10 @@ func TestNewRejectsOptionsOfOpen(t *testing.T) {
 	}
 }
 
-// TestFencedInsideTransactionOnOneConnection checks what happens if the lease's window
-// ends inside a transaction that uses the only connection, so that the lease cannot be
-// renewed. The generator must return ErrFenced within its timeout instead of waiting for
-// the connection, and issue IDs again after the transaction.
+// TestFencedInsideTransactionOnOneConnection checks what happens if the lease's window ends
+// inside a transaction that uses the only connection, so that the lease cannot be renewed.
+// The generator must return ErrFenced within two seconds instead of waiting for the
+// connection, and issue IDs again after the transaction.
 func TestFencedInsideTransactionOnOneConnection(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

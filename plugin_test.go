@@ -77,11 +77,11 @@ type (
 	}
 )
 
-// TestRegistrationOrder checks that in any order of plugins, with and without GORM's
-// callback that runs hooks, keys are set before hooks run. It also checks that the serial
-// number of a badge is made from the key of its member. The plugin must make that number
-// just before the INSERT, because GORM saves the member, and copies its key to the badge,
-// only after the hooks of the badge.
+// TestRegistrationOrder registers the plugin and plugins of an application in 300 random
+// orders, in some of them without GORM's callback that runs hooks. The keys must be set
+// before hooks run. The serial number of a badge must be made from the key of its member. So
+// the plugin must make that number just before the INSERT, because GORM saves the member,
+// and copies its key to the badge, only after the hooks of the badge.
 func TestRegistrationOrder(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -248,7 +248,9 @@ func (d *diary) AfterCreate(*gorm.DB) error  { d.Made = d.ID; return nil }
 
 func (p *diaryPage) BeforeCreate(*gorm.DB) error { p.Making = p.ID; return nil }
 
-// TestUserHooksSeeKeys checks that each hook of a row and of its children sees the key.
+// TestUserHooksSeeKeys checks that the hooks BeforeSave, BeforeCreate and AfterCreate of a
+// row see the key of the row, and that the hook BeforeCreate of its children sees the key of
+// the child.
 func TestUserHooksSeeKeys(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

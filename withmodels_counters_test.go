@@ -138,9 +138,12 @@ func overwritten(t *testing.T, db, other *gorm.DB) (lost int) {
 	return lost
 }
 
-// TestOpenRefusesCounters checks that Open rejects tables whose counter follows the
-// largest key, until the statements in its error have parked the counter. A program
-// without the plugin may then insert at the same time.
+// TestOpenRefusesCounters checks Open for tables in which the database still assigns keys.
+// On SQLite, MySQL and MariaDB, the counter of such a table follows the largest key, so that
+// the database would assign a key that the generator issues next. Open must then return an
+// error and lease no worker. After the statements in the error have parked the counters,
+// Open must succeed, and no row that a program without the plugin inserts may be
+// overwritten. On PostgreSQL, where sequences do not follow the keys, Open succeeds at once.
 func TestOpenRefusesCounters(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -236,8 +239,10 @@ func TestOpenParksOddlyNamed(t *testing.T) {
 	})
 }
 
-// TestWithModelsNewTables checks that no database assigns keys in new tables, and that an
-// insert of another program fails.
+// TestWithModelsNewTables checks tables that AutoMigrate creates on a handle with the
+// plugin. No database may assign keys in these tables. An insert of a program without the
+// plugin, which sets no key, must therefore fail. After a second AutoMigrate, Open must
+// accept the tables.
 func TestWithModelsNewTables(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -408,9 +413,10 @@ func TestReleases(t *testing.T) {
 	})
 }
 
-// TestRebuildKeepsTheCounter checks that a table keeps its parked counter when GORM's
-// migrator rebuilds it on a handle with the plugin, also if New and not Open has
-// registered the plugin.
+// TestRebuildKeepsTheCounter checks a SQLite table with a parked counter that GORM's
+// migrator rebuilds, because the model gets a check and a column is dropped. The new table
+// must have the parked counter. New has registered the plugin here, and Open in
+// TestReleases.
 func TestRebuildKeepsTheCounter(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.SQLite, testdb.SQLiteMattn}, func(t *testing.T, db *gorm.DB) {
@@ -429,9 +435,9 @@ func TestRebuildKeepsTheCounter(t *testing.T) {
 	})
 }
 
-// TestNumbersNeedALayout checks that the default layout is rejected for keys that are
-// numbers in JSON, because JavaScript rounds its IDs. It is accepted if an option chooses
-// it explicitly.
+// TestNumbersNeedALayout checks models of WithModels whose keys are numbers in JSON. Open
+// and Use must reject the default layout for such keys, because JavaScript rounds its IDs.
+// They must accept the same layout if an option chooses it explicitly.
 func TestNumbersNeedALayout(t *testing.T) {
 	t.Parallel()
 	type (
@@ -568,8 +574,8 @@ func TestCheckCounters(t *testing.T) {
 	})
 }
 
-// TestWithModelsLikeTagged checks that models of WithModels support the same operations
-// as tagged models. These are links, Assign, CopySource, upserts, and the check of rows
+// TestWithModelsLikeTagged checks that models of WithModels support the same operations as
+// tagged models. These are associations, Assign, CopySource, upserts, and the check of rows
 // before the INSERT.
 func TestWithModelsLikeTagged(t *testing.T) {
 	t.Parallel()

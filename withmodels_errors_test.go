@@ -54,9 +54,9 @@ type (
 	}
 )
 
-// TestWithModelsMistakes checks that a model of WithModels that cannot get keys is an
-// error that names the model, the reason and the fix, and that the other models do not
-// change.
+// TestWithModelsMistakes checks a list of WithModels with a model that cannot get keys. The
+// error must name the model, the reason and the fix. The plugin then sets no key in the
+// other model of the list either.
 func TestWithModelsMistakes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -18,14 +18,15 @@ type results map[string]metrics
 // metrics contains numbers by their units, such as ns/op.
 type metrics map[string]float64
 
-// compare reports the results of measure for all peers as sub-benchmarks, one for each
-// peer. measure is called once for each run of -count, by the first peer.
+// compare reports the results of measure for all peers as sub-benchmarks, one for each peer.
+// measure is called once for each run of -count, by the first peer.
 //
 // Plain benchmarks have three problems. They run one peer for a second and then the next
-// peer, so that the machine's load differs between peers. They run at the full rate, at
-// which every generator of 12 bits waits for the clock and takes 244 ns. They report means,
-// to which every interruption adds. Therefore measure alternates between the peers in
-// windows that are far shorter than changes of the machine's load.
+// peer, so that the machine's load differs between peers. They take IDs as fast as they can.
+// A generator with a sequence of 12 bits has only 4,096 IDs in a millisecond, so it then
+// waits for the clock, and an ID takes 244 ns, however fast the generator's code is. They
+// report means, which every interruption raises. Therefore measure alternates between the
+// peers in windows that are far shorter than changes of the machine's load.
 func compare(b *testing.B, names []string, measure func(b *testing.B) results) {
 	b.Helper()
 	var runs []results
@@ -69,18 +70,19 @@ func peersOf(windows []window) (names []string) {
 	return names
 }
 
-// lowQuartile is the quantile of the windows' times that is the cost without interruptions.
-// It is a quarter, because interruptions hit fewer than three windows of four, even on a busy
-// machine.
+// lowQuartile is the quantile of a peer's times that stands for its cost without
+// interruptions. It is a quarter, because interruptions hit fewer than three windows of four,
+// even on a busy machine.
 const lowQuartile = 0.25
 
-// interleave compares the windows by a quantile of n rounds.
+// interleave runs the windows in turn for n rounds, and reports the quantile of the times of
+// each peer.
 func interleave(b *testing.B, n int, quantile float64, windows []window) {
 	b.Helper()
 	compare(b, peersOf(windows), func(*testing.B) results { return quantiles(collect(windows, rounds(n)), quantile) })
 }
 
-// collect runs the windows in turn, and reverses their order every other time, so that no
+// collect runs all windows n times. It reverses their order in every second round, so that no
 // peer always follows the same peer.
 func collect(windows []window, n int) map[string][]float64 {
 	times := map[string][]float64{}
@@ -134,7 +136,7 @@ func atMillisecond() {
 // because a process may have only one generator of a fixed worker at a time.
 var openPeers = sync.OnceValues(peers.Open)
 
-// contenders returns all generators, and more.
+// contenders returns all generators, and after them the given contenders.
 func contenders(b *testing.B, more ...peers.Contender) []peers.Contender {
 	b.Helper()
 	all, err := openPeers()

@@ -18,7 +18,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// TestPflag checks that a flag is an ID, and that an empty flag is an error.
+// TestPflag checks that pflag reads an ID from a flag, and that an empty flag is an error.
 func TestPflag(t *testing.T) {
 	t.Parallel()
 	flags := pflag.NewFlagSet("orders", pflag.ContinueOnError)
@@ -30,8 +30,8 @@ func TestPflag(t *testing.T) {
 	wantError(t, flags.Parse([]string{"--after="}), "--after", "empty: want decimal digits")
 }
 
-// TestEnv checks that variables are IDs. An empty variable leaves 0, unless its tag has
-// notEmpty.
+// TestEnv checks that env reads IDs from environment variables. An empty variable leaves 0,
+// unless its tag has notEmpty.
 func TestEnv(t *testing.T) {
 	t.Parallel()
 	type config struct {
@@ -55,8 +55,9 @@ func TestEnv(t *testing.T) {
 	wantError(t, env.ParseWithOptions(&strict, empty), `"AFTER"`)
 }
 
-// TestViper checks that the hook for texts reads IDs, and works beside the other hooks of an
-// application. A number in JSON loses its digits, because viper reads it as a float64.
+// TestViper checks that viper reads IDs from texts by mapstructure's
+// TextUnmarshallerHookFunc, beside the other hooks of an application. A number in JSON loses
+// its digits, because viper reads it as a float64.
 func TestViper(t *testing.T) {
 	t.Parallel()
 	type config struct {
@@ -90,8 +91,10 @@ func TestViper(t *testing.T) {
 	wantError(t, err, "empty: want decimal digits")
 }
 
-// TestMapstructure checks that the hook for texts reads IDs from texts, IDs and integers. It
-// sees only strings, so a fraction and a float64 of JSON are read without an error.
+// TestMapstructure checks that mapstructure with its TextUnmarshallerHookFunc reads IDs from
+// texts, IDs and integers, and rejects an empty text and hex. Without the hook, every text is
+// an error. The hook handles only texts, so mapstructure itself converts a float64. It
+// reports no error for a fraction, and none for a number of JSON that has lost digits.
 func TestMapstructure(t *testing.T) {
 	t.Parallel()
 	var got struct{ ID types.ID }

@@ -73,8 +73,9 @@ func TestJSONIterator(t *testing.T) {
 	checkJSON(t, codec{api.Marshal, api.Unmarshal})
 }
 
-// TestOptional checks that a *types.ID and a sql.Null distinguish an absent key, null and
-// a key from the zero ID. Only the pointer is null in JSON.
+// TestOptional checks two types for a key that may be absent. A nil *types.ID is null in
+// JSON. A sql.Null[types.ID] distinguishes NULL in the database from a key, but is an object
+// in JSON.
 func TestOptional(t *testing.T) {
 	t.Parallel()
 	type filter struct {

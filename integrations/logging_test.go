@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// TestSlog checks that slog's two handlers write the text, so that a log in JSON keeps
+// TestSlog checks that both handlers of slog write IDs as texts, so that a log in JSON keeps
 // the digits in JavaScript.
 func TestSlog(t *testing.T) {
 	t.Parallel()

@@ -159,8 +159,10 @@ func (api saleAPI) list(c *gin.Context) {
 	c.JSON(http.StatusOK, items)
 }
 
-// TestGinPublicIDs checks public IDs in paths, parameters and bodies, in models that are
-// sent unchanged.
+// TestGinPublicIDs checks an API that uses its models as the bodies of requests and
+// responses. Clients see and send only public IDs, in paths, queries and bodies. IDs in the
+// body of a create must be ignored. The API must reject a key, a public ID of another kind or
+// of another secret, and a text that is not a public ID.
 func TestGinPublicIDs(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)

@@ -46,9 +46,10 @@ func (s sluggishStore) CompareAndSwap(ctx context.Context, worker int, old, next
 	}
 }
 
-// A program starts 64 times, and each time gives up before the store answers its write, which
-// lands later. Afterwards no worker may be held. If each start held the worker of its write,
-// the 64 workers would all be in use.
+// A program starts 64 times on a store with 64 workers. Each time, Acquire gives up after
+// half a second, and its write of a worker's record reaches the store only later. After the
+// last of these writes no worker may be held. If each start held the worker of its late
+// write, all 64 workers would be in use, and the next process would find none.
 func TestStartsThatGiveUpHoldNoWorker(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -82,9 +83,9 @@ func TestStartsThatGiveUpHoldNoWorker(t *testing.T) {
 	})
 }
 
-// Acquire gives up while its write is on the way, and another process writes the record. The
-// lease must not release the worker of the other process, neither before nor after its own
-// late write arrives.
+// Acquire gives up while its write is on the way to the store, and another process writes the
+// record of the same worker. The lease must leave the record of the other process, both
+// before and after its own write arrives.
 func TestGivingUpLeavesOtherHolders(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,9 +108,9 @@ func TestGivingUpLeavesOtherHolders(t *testing.T) {
 	})
 }
 
-// A read takes 300 ms, and then 200 ms are left until the context ends. Acquire must not begin
-// the write, because the process would exit without an answer, and so without releasing the
-// worker.
+// A read of the store takes 300 ms, and the context of Acquire lasts 500 ms, so that 200 ms
+// are left for a write. Acquire must return an error without writing. If it wrote, the
+// program might exit before the answer arrives, and the worker would stay held.
 func TestNothingIsWrittenTooLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -130,7 +131,9 @@ func TestNothingIsWrittenTooLate(t *testing.T) {
 	})
 }
 
-// If somebody has deleted the layout, the next process writes it again and logs that.
+// Somebody has deleted the record of the layout, and the store still has records of workers.
+// The next process must write the layout again, and log once that it was missing. On an empty
+// store, where the first process writes the layout, the lease must not log this message.
 func TestMissingLayoutIsLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -148,7 +151,8 @@ func TestMissingLayoutIsLogged(t *testing.T) {
 	})
 }
 
-// A flawedStore refuses to replace records, and is a Checker that returns the reason.
+// A flawedStore refuses to replace records. It is a [lease.Checker], whose Check returns the
+// reason.
 type flawedStore struct{ *leasetest.Memory }
 
 func (flawedStore) Check(context.Context) error {

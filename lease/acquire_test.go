@@ -17,8 +17,11 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Acquire takes a free worker among those that the options allow, and starts at its bound
-// or later. A worker that was never used comes first, and then the lowest bound.
+// Acquire chooses among the workers that its options allow. It prefers a worker that was
+// never used, and then the free worker with the lowest bound. If no worker is free,
+// WithMaxAhead lets it take a worker whose bound is ahead of the clock, a released worker
+// first. In all cases the tick of the first ID must be at or above the bound of the chosen
+// worker, because other processes may have issued IDs below this bound.
 func TestAcquireChooses(t *testing.T) {
 	t.Parallel()
 	const hour = 3_600_000
@@ -67,8 +70,8 @@ func TestAcquireChooses(t *testing.T) {
 	}
 }
 
-// A bound equal to the clock has passed. A bound that is exactly WithMaxAhead ahead may
-// be taken.
+// The lowest of the bounds, of datacenter 0 worker 0, equals the clock, or is ahead of the
+// clock by exactly the time of WithMaxAhead. Acquire must take this worker in both cases.
 func TestAcquireAtTheVeryBound(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string][]lease.Option{"now": nil, "ahead": {lease.WithMaxAhead(time.Hour)}} {
@@ -170,8 +173,9 @@ func TestNoFreeWorkerNamesAFew(t *testing.T) {
 	}
 }
 
-// A restarted process finds its worker released with a bound 300 ms ahead of the clock.
-// Acquire must wait until this bound has passed instead of failing.
+// A restarted process finds its worker released with a bound 300 ms ahead of the clock, and
+// all other workers held. Acquire must wait until the bound has passed, and then take the
+// worker. It must not fail.
 func TestAcquireWaitsForOneReleasedAMomentAgo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -186,9 +190,9 @@ func TestAcquireWaitsForOneReleasedAMomentAgo(t *testing.T) {
 	})
 }
 
-// Acquire fails if the store's workers belong to another layout, because the same bound would
-// mean another tick there. It accepts the same layout in another form, for example with the
-// epoch in another time zone.
+// Acquire fails if the records in the store belong to another layout, because the same bound
+// means another tick under another layout. It must then leave the store unchanged. It accepts
+// the same layout in another form, for example with the epoch in another time zone.
 func TestLayoutIsCompared(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -292,10 +296,11 @@ func TestOptionErrors(t *testing.T) {
 	}
 }
 
-// The request of the claim's write is lost, or the answer. The claim writes again and gets the
-// worker. The owner in the record must then contain the bound that another holder has written.
-// A mistake would be the bound of the claim's own first write, which the second write
-// replaces.
+// Acquire writes the record of the worker that it claims. The request of this write is lost,
+// or its answer, or first the request and then the answer of the second try. Acquire must
+// write again and get the worker. The owner in a record also contains the bound that the
+// claim has replaced. This must be the bound of the previous holder. It must not be the bound
+// of Acquire's own first try, which the second try has replaced.
 func TestAcquireUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -409,7 +414,9 @@ func TestSettle(t *testing.T) {
 	})
 }
 
-// A store that may forget writes accepts only leases that settle for a window.
+// The store is a [lease.Settler], and reports that it may forget acknowledged writes. If
+// WithSettle is shorter than the window, Acquire must return the store's reason and write
+// nothing. If WithSettle is a full window, Acquire must succeed.
 func TestSettler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -448,7 +455,9 @@ func TestSettleShorterThanTheWindow(t *testing.T) {
 	}
 }
 
-// A failed write at the end of settling is repeated without settling again.
+// While a worker settles for a minute, the store is set to lose the request of the next
+// write, and the answer of the write after it. These are the writes at the end of the minute.
+// Acquire must repeat the write, without settling for another minute.
 func TestSettleTriesAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -462,7 +471,9 @@ func TestSettleTriesAgain(t *testing.T) {
 	})
 }
 
-// While a process settles, another process cannot take its worker.
+// A process has a window of one second, and settles for ten seconds. After nine
+// seconds, another process must not get the worker, although the first process has issued no
+// ID under it yet.
 func TestSettlingWorkerIsTaken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -486,8 +497,8 @@ func TestSettlingWorkerIsTaken(t *testing.T) {
 	})
 }
 
-// A process with a fast clock takes the worker while the lease settles. The lease then
-// takes another worker.
+// While the lease settles, another process whose clock is fast takes the worker. The lease
+// must count the loss, and take another worker.
 func TestSettlingWorkerIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -503,8 +514,10 @@ func TestSettlingWorkerIsLost(t *testing.T) {
 	})
 }
 
-// After a collision a claim chooses at random, because claims that choose the same
-// worker would collide again and again.
+// All workers are free, and worker 0 has the lowest bound. Another process takes worker 0
+// just before Acquire writes its record. Acquire must then choose one of the other workers at
+// random. Otherwise many processes that start together would choose the same worker again and
+// again. A hundred runs must therefore end on at least fifty workers.
 func TestCollidedChooseAtRandom(t *testing.T) {
 	t.Parallel()
 	const workers = 32 // of a datacenter

@@ -108,8 +108,10 @@ func TestFirstGrantRefusesOurJump(t *testing.T) {
 	})
 }
 
-// If the store's clock goes wrong, processes whose clocks are right continue. They log a
-// warning if the store's clock is behind, because processes that start then fail.
+// The store's clock goes wrong by two hours three times, and each time is corrected. A lease
+// of a process whose clock is right must extend its window all the time. If the store's clock
+// is behind, the lease must log a warning each time, because processes that start in this
+// time fail. If the store's clock is ahead, there is no reason to warn.
 func TestExtensionToleratesTheStoresClock(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []time.Duration{-2 * time.Hour, 2 * time.Hour} {
@@ -138,8 +140,9 @@ func TestExtensionToleratesTheStoresClock(t *testing.T) {
 	}
 }
 
-// The lease logs once when IDs are far ahead of the clock, and once when they no longer
-// are.
+// The clock is set back by ten minutes, so that new IDs are ahead of the clock. The lease
+// must log this once. When the clock has caught up with the IDs, the lease must log once that
+// they are no longer more than a minute ahead.
 func TestLeadIsLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -172,10 +175,12 @@ func pass(t *testing.T, gen *snowflake.Generator, d time.Duration) {
 	}
 }
 
-// The store's clock falls behind, and then this process's clock jumps ahead. The lease must
-// still notice the jump. It compares this process's clock with the store's time when the two
-// clocks last agreed, plus the time that has elapsed since. So a bound is at most WithMaxSkew
-// and a window ahead of the right time.
+// The store's clock falls two hours behind, and then this process's clock jumps ahead, in
+// some cases by more than WithMaxSkew, which is an hour. The lease must refuse to extend its
+// window after such a jump, although the store's clock is wrong. It compares this process's
+// clock with the store's time when the two clocks last agreed, plus the time that has elapsed
+// since. So a bound is at most WithMaxSkew and a window ahead of the right time. In the last
+// case the store's clock is right.
 func TestExtensionRefusesOurJumpUnderAWrongStore(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -32,8 +32,9 @@ func countWrite(owner string) string {
 }
 
 // A virtual machine was cloned, so that two copies of a process hold a worker with the same
-// token. The copy that extends second finds the write of the other copy. The second copy must
-// give up the worker at once, and leave the record.
+// token. One copy has extended the window. The lease of the test is the other copy. At its
+// next extension it must find the write of the first copy, give the worker up and log an
+// error. It must leave the record to the first copy, also when its generator is closed.
 func TestClone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// loseReplies makes writes of worker 0 land and loses every answer, like a server
-// whose log does not reach the disk or the standby.
+// loseReplies is a hook for OnCall. It lets the writes of worker 0 take effect and loses
+// every answer, like a server whose log does not reach the disk or the standby.
 func loseReplies(c leasetest.Call) leasetest.Fault {
 	if c.Swap && c.Worker == 0 {
 		return leasetest.LoseReply

@@ -13,7 +13,8 @@ import (
 )
 
 // storeWithHolder returns a store in which another process holds worker 1, with a bound an
-// hour ahead of the clock, and the record of worker 1. The test itself leases worker 0.
+// hour ahead of the clock, and also returns the record of worker 1. A lease of the test holds
+// worker 0.
 func storeWithHolder(t *testing.T) (store *leasetest.Memory, held lease.Record) {
 	t.Helper()
 	store = leasetest.NewMemory()
@@ -44,8 +45,9 @@ func TestEvict(t *testing.T) {
 	}
 }
 
-// Only a holder that the inspection has returned can be changed, because other numbers
-// may lead to the record of the layout.
+// Evict and Lower get a Holder that the inspection has not returned. They must return an
+// error and write nothing. Some of these holders have a datacenter and a worker that together
+// lead to the key of the layout's record, which must not be changed.
 func TestForgedHolder(t *testing.T) {
 	t.Parallel()
 	store, held := storeWithHolder(t)
@@ -103,10 +105,11 @@ func TestEvictChanged(t *testing.T) {
 	}
 }
 
-// Evict, Lower and Raise repeat a write that was not answered. If they then read the record
-// that they have just written, they must not take this for success, because a store may lose
-// an unacknowledged record in a crash. They write again, with another count, so that the new
-// record differs.
+// The store does not answer a write of Evict, Lower or Raise, and the method repeats the
+// write. If the method reads the record that it has just written, it must not take this for
+// success, because a store may lose an unacknowledged record in a crash. It must write once
+// more, with another count of writes in the owner, so that the new record differs. If no
+// write is answered at all, the method must return the error of the store.
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("lost for good") // stands for any error of the store
@@ -154,9 +157,9 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// The owner that another program has written contains no count. A second write would
-// equal the first and prove nothing, so Evict returns an error if the answer to the first
-// is lost.
+// Another program has written an owner that contains no count of writes, and Evict releases
+// its worker. The answer to the write is lost. A second write would equal the first and prove
+// nothing, so Evict must return an error.
 func TestEvictForeignUnanswered(t *testing.T) {
 	t.Parallel()
 	store, held := storeWithHolder(t)

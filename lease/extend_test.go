@@ -16,8 +16,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A lease calls the store only for one write per third of a window, independent of the
-// generator's load.
+// A generator issues an ID each second for an hour, under a window of a minute. The lease
+// must call the store only for one write per third of the window, which makes 180 writes. It
+// must not read the store, and IDs must cause no further calls.
 func TestSteadyCost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,8 +82,8 @@ func TestShortOutageIsNotNoticed(t *testing.T) {
 	})
 }
 
-// The store is down for longer than the window. The generator stops at the bound and not
-// before, and issues again within a second after the store is back.
+// The store is down for longer than the window. The generator must issue until the bound, and
+// must stop there. Once the store is back, the generator must issue again within a second.
 func TestLongOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -120,9 +121,10 @@ func TestLongOutage(t *testing.T) {
 	})
 }
 
-// In logical time the window may be used up long before the background loop's next round.
-// If the store is down at that moment, the loop must still try again soon, not at its
-// next round.
+// In logical time the generator uses up its window within moments, while the store is down.
+// The background loop, which extends the window after each third of it, would call the store
+// only seconds later. Once the store is back, the generator must issue again within a second,
+// so the lease must not wait for the background loop's next round.
 func TestRecoveryBetweenRounds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -206,8 +208,8 @@ func TestHangingStore(t *testing.T) {
 	})
 }
 
-// The answer to the write that releases the worker is lost, or the request. The worker is
-// released in both cases.
+// The request of the write that releases the worker is lost, or its answer. Close must return
+// no error, and the worker must be released in both cases.
 func TestReleaseUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []leasetest.Fault{leasetest.LoseRequest, leasetest.LoseReply} {
@@ -303,10 +305,10 @@ func TestClockThatWasBehindIsCorrected(t *testing.T) {
 	}
 }
 
-// As long as no ID is issued, no generator checks the clock for jumps. The lease then adds the
-// time that has elapsed on the monotonic clock to the time of Acquire. So a wall clock that
-// jumps by centuries must not raise the bound, even if the worker is lost and the lease claims
-// again.
+// As long as no ID is issued, no generator checks the clock for jumps. The lease then adds
+// the time that has elapsed on the monotonic clock to the time of Acquire. So a wall clock
+// that jumps by years or centuries must not raise the bound. This must also hold if another
+// process has taken the worker, and the lease claims again.
 func TestAbsurdClockWithoutGenerator(t *testing.T) {
 	t.Parallel()
 	for _, years := range []int{1, 400, 900, -400} {
@@ -373,8 +375,9 @@ func (r refusingStore) CompareAndSwap(ctx context.Context, worker int, old, next
 	return r.Memory.CompareAndSwap(ctx, worker, old, next)
 }
 
-// If a store refuses every extension, although it shows the record that was expected, the
-// generator stops at its bound with an error that says so.
+// A store refuses every extension, although it shows the record that the lease expects. The
+// generator must stop at its bound, and Stats must contain an error that says that the store
+// has refused to replace a record.
 func TestStoreThatRefuses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -418,8 +421,9 @@ func TestBoundsAreWholeTicks(t *testing.T) {
 	})
 }
 
-// A caller stops waiting, and logs the worker, at about the moment at which the extension
-// is acknowledged and changes the worker. The race detector must not find a race.
+// The store answers an extension after 550 ms, and the caller of Extend waits for 500 ms and
+// then logs the lease's worker. At about the same moment the answer of the store changes the
+// lease's data of the worker. The race detector must not find a race.
 func TestGivingUpWhileExtending(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()

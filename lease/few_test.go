@@ -79,8 +79,10 @@ func TestClaimReadsAFewWorkers(t *testing.T) {
 	})
 }
 
-// If all workers of a claim's sample are in use, the claim reads all records. It finds the
-// last free worker, and the error of a full store names all holders.
+// All workers except worker 777 are in use, so a claim's sample is likely to contain no free
+// worker. The claim must then read all records and find worker 777. When this worker is in
+// use too, the error of the next claim must name all 1,024 holders, not only the holders in
+// its sample.
 func TestClaimReadsAllWorkers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -129,9 +131,10 @@ func TestClaimOfAFewFindsItsOwnWrite(t *testing.T) {
 	})
 }
 
-// The store forgets a bound that the lease has issued IDs up to. The lease must not issue
-// below this bound when it takes the worker again, even if it has read the worker's record
-// in a sample.
+// The store forgets the bound up to which the lease has issued IDs, and shows the worker as
+// free since an hour ago. The lease takes the worker again. It must not issue below the
+// forgotten bound, even if it has read the worker's record in a sample. The test repeats this
+// forty times, because chance decides whether a sample contains the worker.
 func TestClaimOfAFewStartsAtTheLostBound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -80,9 +80,9 @@ func TestInspectLayouts(t *testing.T) {
 	}
 }
 
-// Inspect returns an error for the text of a layout that no lease writes, for example with one
-// more blank. It shows an owner that no lease writes unchanged, even if the owner is almost a
-// token.
+// If the text of the layout's record is one that no lease writes, for example with a blank at
+// its end, Inspect must return an error. If an owner is one that no lease writes, Inspect
+// must show it unchanged, even if it looks almost like a token.
 func TestInspectForeignRecords(t *testing.T) {
 	t.Parallel()
 	const good = "epoch=2010-11-04T01:42:54.657Z tick=1ms datacenter=5 worker=5 sequence=12 total=63"
@@ -107,7 +107,8 @@ func TestInspectForeignRecords(t *testing.T) {
 	}
 }
 
-// A worker becomes free at the millisecond of its bound, not after it.
+// At the millisecond of its bound, a held worker becomes lapsed, and a released worker
+// becomes free. A millisecond earlier, the worker is still held, or waits for its bound.
 func TestHolderState(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMilli(1_000_000)

@@ -181,9 +181,9 @@ func TestClosingIsNotHeldUp(t *testing.T) {
 	})
 }
 
-// Close or Release gives up at the same moment as an extension ends, because the store
-// ignores its context. Either outcome is right: the worker is released, or the error says
-// that it is not.
+// An extension is on its way to a store that ignores contexts. The context of Close or
+// Release ends after a second, at the moment at which the store answers. Two outcomes are
+// right. Either the worker is released, or the error says that it could not be released.
 func TestClosingWithAnExtensionUnderWay(t *testing.T) {
 	t.Parallel()
 	for _, withGenerator := range []bool{false, true} {

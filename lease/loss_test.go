@@ -41,9 +41,9 @@ func robBusy(t *testing.T, store *leasetest.Memory, worker int) {
 	}
 }
 
-// The lease has lost its worker and acquired another. Then the lease ends before the generator
-// has asked for the other worker. The end of the lease must release this worker too. The lost
-// worker keeps its new holder, called robber.
+// The lease has lost its worker, and has acquired another worker, of which no generator has
+// got a grant yet. Then Close or Release ends the lease. The other worker must be released
+// too. The lost worker keeps its new holder, called robber.
 func TestSpareIsReleased(t *testing.T) {
 	t.Parallel()
 	for _, generator := range []bool{false, true} {
@@ -156,9 +156,10 @@ func TestStandInForTheSilent(t *testing.T) {
 	})
 }
 
-// A process restarts on its only worker with its clock set back by an hour, so that the bound
-// is ahead of the clock. Acquire fails, and the error has the time to wait. With WithMaxAhead,
-// Acquire succeeds, and the process issues at once, from the bound on.
+// A process ends, by Close or by a kill, and restarts on its only worker with its clock set
+// back by an hour, so that the bound is ahead of the clock. Acquire must fail, with an error
+// that contains the time to wait. With WithMaxAhead, Acquire must succeed, and the process
+// must issue at once, from the bound on.
 func TestRestartWithTheClockSetBack(t *testing.T) {
 	t.Parallel()
 	for _, killed := range []bool{false, true} {
@@ -204,10 +205,12 @@ func fastTaker(t *testing.T, store lease.Store, worker int64) *lease.Lease {
 	return acquire(t, store, lease.WithWorker(worker), lease.WithClock(clock.now))
 }
 
-// A store has forgotten an acknowledged extension, for example by a failover to a lagging
-// replica, and other processes may have taken the worker since. The lease notices at its
-// next extension, counts and logs it, and issues nothing more in this window. When the lease
-// has the worker again, it issues only from the bound on that was acknowledged before.
+// A store has forgotten acknowledged writes of a lease, for example by a failover to a
+// lagging replica, and other processes may have taken the worker since. In the first case,
+// the store has forgotten nothing, and another process has taken the worker. The lease must
+// notice at its next extension, count and log what has happened, and issue nothing more in
+// this window. When the lease has the worker again, it must issue only from the bound on that
+// was acknowledged before.
 func TestStoreForgets(t *testing.T) {
 	t.Parallel()
 	// A step changes the store. It returns the lease of the process that takes the
@@ -481,8 +484,8 @@ func TestNobodyWaitsForSettling(t *testing.T) {
 }
 
 // Eight goroutines issue IDs while the generator is closed. In half of the runs, another
-// process takes the worker before. No ID may be at or above the bound at which the worker was
-// released, or from which the other process issues. No ID may occur twice.
+// process has taken the worker before. No ID may be in a tick at or above the bound at which
+// its worker was released, or in a tick of the other process's window. No ID may occur twice.
 func TestNothingAfterTheRelease(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []bool{false, true} {

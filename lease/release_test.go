@@ -53,8 +53,8 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// Release fails if the lease has a generator, because the generator would issue the same
-// IDs as the next holder of the worker. Closing the generator releases the worker.
+// Release must fail if the lease has a generator, because the generator would issue the same
+// IDs as the next holder of the worker. The generator must still issue afterwards.
 func TestReleaseWithAGenerator(t *testing.T) {
 	t.Parallel()
 	l := acquire(t, leasetest.NewMemory())

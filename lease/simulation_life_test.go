@@ -128,7 +128,8 @@ func (l *life) issue(gen *snowflake.Generator) {
 	}
 }
 
-// note verifies an ID, and adds it to the trace if it is the first of its tick and worker.
+// note checks an ID by verify, and adds it to the trace if it is the first ID of its tick and
+// worker.
 func (l *life) note(id types.ID, before lease.Stats) {
 	e := model.Event{Kind: model.Issued, Process: l.process, Worker: key(l.layout, id), Tick: l.tickOf(l.layout.Time(id).UnixMilli())}
 	l.verify(id, e.Worker, before, l.lease.Stats())
@@ -139,7 +140,9 @@ func (l *life) note(id types.ID, before lease.Stats) {
 	}
 }
 
-// verify checks an ID without the model.
+// verify checks an ID without the model. The ID must be new, above the previous ID of the
+// process, and of the worker that the lease holds, unless the lease has lost its worker
+// during the call.
 func (l *life) verify(id types.ID, worker int, before, after lease.Stats) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,8 +15,9 @@ import (
 // hostVariable makes a child of the test set its host name.
 const hostVariable = "GORMFLAKE_TEST_HOST"
 
-// WithStatefulSetWorker reads the name of the machine. The test starts itself as a child
-// that sets the name in its own namespace, as in a container.
+// WithStatefulSetWorker must take the worker from the host name of the machine, or return an
+// error that contains this name. The test starts itself as a child for each host name. The
+// child sets the name in a namespace of its own, as in a container.
 func TestStatefulSetHost(t *testing.T) {
 	if host := os.Getenv(hostVariable); host != "" {
 		printWorker(t, host)

@@ -299,7 +299,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestWrappedLease checks that a source that wraps a lease is shown like the lease.
+// TestWrappedLease checks that the collector accepts a source that embeds a lease, and
+// exports the health of its generator.
 func TestWrappedLease(t *testing.T) {
 	t.Parallel()
 	l, err := lease.Acquire(t.Context(), leasetest.NewMemory(), layout(), lease.WithLogger(slog.New(slog.DiscardHandler)))

@@ -12,10 +12,10 @@ import (
 	"github.com/gormflake/gormflake/promcollector"
 )
 
-// TestFilesNameMetrics checks that the rules of alerts.yaml and the panels of
-// dashboard.json name only metrics of the collector, and that the dashboard shows every
-// metric and all alerts, as docs/kubernetes.md says. The tests of the pages check by
-// promtool whether the rules fire.
+// TestFilesNameMetrics checks that alerts.yaml, alerts_test.yaml and dashboard.json name
+// only metrics of the collector and of the command gormflake, and that the dashboard shows
+// every metric, as docs/kubernetes.md says. The tests of the pages check by promtool whether
+// the rules fire.
 func TestFilesNameMetrics(t *testing.T) {
 	t.Parallel()
 	exported := names(t)

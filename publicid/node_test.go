@@ -11,8 +11,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testserver"
 )
 
-// TestNode checks that the format in the package comment is sufficient for another
-// language.
+// TestNode checks that the format in the package comment is sufficient for another language.
+// It runs an implementation in JavaScript, written from that comment, on the vectors.
 func TestNode(t *testing.T) {
 	t.Parallel()
 	node := testserver.Program(t, "node")

@@ -50,7 +50,8 @@ type vector struct {
 	Text   string   `json:"text"`
 }
 
-// TestVectors checks golden vectors, because existing links must work forever.
+// TestVectors checks that Format and Parse agree with the vectors of testdata/vectors.json,
+// because existing links must work forever.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/vectors.json")

@@ -166,8 +166,9 @@ func TestDaylightSaving(t *testing.T) {
 	}
 }
 
-// TestPrefixIsBound checks that the text of a day is a prefix of its serial numbers and
-// so limits a scan.
+// TestPrefixIsBound checks that a range of texts contains exactly the serial numbers of a
+// day. For 20 November 2026 these are the texts from PAY20261120 up to, and without,
+// PAY20261121.
 func TestPrefixIsBound(t *testing.T) {
 	t.Parallel()
 	l := snowflake.TwitterLayout()

@@ -31,9 +31,8 @@ func eachClock(t *testing.T, test func(t *testing.T, s *script, clock snowflake.
 	}
 }
 
-// IDs stay unique and rise while the wall clock steps in ways that occur: small
-// corrections, an hour at once, jitter, a jump ahead, and the suspension of the machine.
-// No call fails.
+// IDs stay unique and rise while the wall clock steps as real clocks do: small corrections,
+// an hour at once, jitter, a jump ahead, and the suspension of the machine. No call fails.
 func TestStepsBack(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -160,7 +159,8 @@ func TestMaxJumpItself(t *testing.T) {
 	})
 }
 
-// A step back is refused, and counted, only if it is at least a tick.
+// Under the policy Fail, a call is refused, and a step back is counted, only if the step is
+// at least a tick.
 func TestStepBackOfATick(t *testing.T) {
 	t.Parallel()
 	for i, tt := range []struct {
@@ -405,10 +405,9 @@ func TestReopenAfterStepBack(t *testing.T) {
 	reopen(func(g *snowflake.Generator) { c.try(g, 100) })
 }
 
-// The previous process's window ends a minute after the present, as it does if the clock
-// was set back. So the generator starts ahead of the clock, and under Fail its very first
-// call must fail. That call must not take the fast path of next, which does not apply the
-// policy.
+// The previous process's window ends a minute after the present, as it does if the clock was
+// set back. So the generator starts ahead of the clock, and under Fail its very first call
+// must fail. That call must not succeed on the fast path of next.
 func TestReopenAfterStepBackOnMachineClock(t *testing.T) {
 	t.Parallel()
 	w := newWindows(snowflake.TwitterLayout(), time.Now, time.Hour)
@@ -504,10 +503,10 @@ func TestSmallStepsBackOfTheOnlyClock(t *testing.T) {
 	}
 }
 
-// To follow a step back, the generator burns a slot, so that a call that has read the old
-// time fails to commit. At the window's end there is no slot to burn. If the source
-// extends the window before that call continues, the call must not get a slot of the
-// extended window at the old time either.
+// When the generator follows a step back, it takes a slot and issues no ID in it. A call
+// that has read the old time then fails to commit. At the window's end there is no such
+// slot. In this test, the source extends the window before that call continues. The call
+// must not get a slot of the extended window at the old time either.
 func TestStepBackBeforeAnExtension(t *testing.T) {
 	t.Parallel()
 	l, s := freshLayout(), newScript()

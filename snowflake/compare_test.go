@@ -80,8 +80,8 @@ func TestStepBackAtTheWindowsEnd(t *testing.T) {
 	}
 }
 
-// To follow a step back, the generator burns a slot, which no call gets. Stats must not
-// count this slot as issued.
+// When the generator follows a step back, it takes (burns) a slot that no call gets. Stats
+// must not count this slot as issued.
 func TestStepsBackAreNotIssued(t *testing.T) {
 	t.Parallel()
 	s := newScript()
@@ -108,10 +108,10 @@ func TestStepsBackAreNotIssued(t *testing.T) {
 	}
 }
 
-// To follow a step back, the generator burns a slot, which is then never issued. Another
-// call may take this slot first. The generator then does not follow the step, and must
-// not count the slot as skipped. The test lets another call take a slot at each reading
-// in turn.
+// When the generator follows a step back, it takes (burns) the next slot and issues no ID in
+// it. Another call may take this slot first. The generator then does not follow the step,
+// and must not count the slot as skipped. The test lets another call take a slot at each
+// reading of the clock in turn.
 func TestSlotThatIsNotBurntIsNotSkipped(t *testing.T) {
 	t.Parallel()
 	for reading := 1; reading <= 6; reading++ {

@@ -315,8 +315,8 @@ func captureLog(t *testing.T) *bytes.Buffer {
 	return &log
 }
 
-// Under WithLogicalTime the warning depends on the last ID, not on the clock. This test is not
-// parallel, because it replaces the default logger.
+// Under WithLogicalTime the warning that the layout expires depends on the last ID, not on
+// the clock. This test is not parallel, because it replaces the default logger.
 func TestExpiryWarningInLogicalTime(t *testing.T) {
 	log, s, l := captureLog(t), newScript(), freshLayout()
 	s.wall = l.Expires().Add(-5*365*24*time.Hour - 2*time.Millisecond)
@@ -362,8 +362,9 @@ func TestExpiryWarning(t *testing.T) {
 	}
 }
 
-// A layout that lasts for less than the notice warns from its first tick on. This test
-// is not parallel, because it replaces the default logger.
+// A generator warns from five years before its layout expires. If the layout lasts for less
+// than five years, the generator warns from the first tick on. This test is not parallel,
+// because it replaces the default logger.
 func TestExpiryWarningOfAShortLayout(t *testing.T) {
 	log, s := captureLog(t), newScript()
 	l := snowflake.Layout{Epoch: s.now(), Tick: time.Hour, SequenceBits: 2, TotalBits: 4}

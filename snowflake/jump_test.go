@@ -370,8 +370,9 @@ func TestNowInLogicalTime(t *testing.T) {
 	})
 }
 
-// Before a generator holds the grant, Now has no limit. After the generator has ended,
-// the limit remains.
+// Grant.Now returns the machine's time until a generator holds the grant. After that it
+// returns the time of the generator's clock, also after Revoke, and after the generator is
+// closed. It must then still reject a jump that is larger than the generator allowed.
 func TestNowBeforeAndAfter(t *testing.T) {
 	t.Parallel()
 	s := newScript()

@@ -125,8 +125,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Unneeded bits of time are no error. The layout expires when a generator can no longer
-// count the time.
+// A layout whose only field is the time has more bits than a generator can count. This is no
+// error. Such a layout expires when the nanoseconds since 1970 no longer fit into an int64.
 func TestLayoutOfNothingButTime(t *testing.T) {
 	t.Parallel()
 	for _, tick := range []time.Duration{time.Millisecond, time.Hour} {
@@ -188,7 +188,10 @@ func TestComposeRefuses(t *testing.T) {
 	}
 }
 
-// Times that a layout cannot express are clamped, even if they are very far.
+// For times before the epoch, Min and Max return 0. For times after the layout's end, Max
+// returns the last ID, and Min the last ID or a larger number. This must also hold for times
+// so far away that a time.Duration from the epoch overflows. Compose must reject the times
+// after the end.
 func TestMinMaxOfFarTimes(t *testing.T) {
 	t.Parallel()
 	wideLayout := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Millisecond}

@@ -78,8 +78,9 @@ func (r *replacingSource) set(refuse error) {
 	r.refuse = refuse
 }
 
-// No call that begins after Revoke has returned returns an ID of the grant, while other
-// calls are in progress.
+// Six goroutines issue IDs while the source revokes one grant after the other. A call that
+// begins after Revoke has returned must not return an ID of the revoked grant, although
+// other calls are in progress during Revoke.
 func TestNothingOfARevokedGrant(t *testing.T) {
 	t.Parallel()
 	src := newReplacing(manyWorkers(), time.Now)
@@ -169,8 +170,9 @@ func waitForAnswer(t *testing.T, answer chan error) error {
 	}
 }
 
-// A call that is waiting loses its slots. It starts again under the next grant or
-// fails, without waiting for the old slots.
+// The source revokes a grant while a call waits for slots that it has reserved. The call
+// loses these slots, and must not wait for them any longer. It starts again under the next
+// grant, or fails if the source has none.
 func TestRevokeDuringAWait(t *testing.T) {
 	t.Parallel()
 	const n = 200 // slots, in four ticks
@@ -230,8 +232,9 @@ func TestRevokeDuringAWait(t *testing.T) {
 	}
 }
 
-// If a grant is revoked after Fill has written a block of it, Fill starts again.
-// Without a revocation it continues.
+// Fill has got its first IDs under one grant, and waits for slots of a second grant to get
+// the rest. If the source revokes the first grant meanwhile, Fill must not return IDs of the
+// first grant, and starts again. Without a revocation Fill keeps them.
 func TestRevokeBetweenTheBlocksOfAFill(t *testing.T) {
 	t.Parallel()
 	const first = 64 // slots of the first window

@@ -271,8 +271,10 @@ func TestContextOfTheSourceEndsWithTheCall(t *testing.T) {
 	}
 }
 
-// A replacement must have a tick above all slots that were reserved under the old
-// grant.
+// A call has reserved the slots of ten seconds, and the grant is revoked. The source then
+// grants another worker, but only until the end of these ten seconds. The generator must
+// refuse this grant, because the IDs of a generator only rise, and the grant has no tick
+// above the reserved slots.
 func TestReplacementBelowTheReservations(t *testing.T) {
 	t.Parallel()
 	s, l := newScript(), freshLayout()
@@ -297,8 +299,9 @@ func TestReplacementBelowTheReservations(t *testing.T) {
 	checkRetired(t, src, refused)
 }
 
-// If the layout's end leaves no tick of a replacement, the error is ErrExpired and not
-// ErrFenced.
+// The source grants another worker until the layout's end, and the clock reaches that end
+// during the call. No tick of the new grant is left then. The error must be ErrExpired, and
+// not ErrFenced, because no other grant can help.
 func TestReplacementAtTheEndOfTheLayout(t *testing.T) {
 	t.Parallel()
 	s, l := newScript(), freshLayout()

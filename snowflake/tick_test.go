@@ -569,7 +569,7 @@ func TestOneComparisonATickAfterAStepBack(t *testing.T) {
 	}
 }
 
-// Calls that find the tick full do not all compare the clocks.
+// Calls that find the tick full do not all compare the clocks, because a comparison is slow.
 func TestOneComparisonInAFullTick(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

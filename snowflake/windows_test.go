@@ -157,7 +157,8 @@ func (c *countingSource) Extend(ctx context.Context, held *snowflake.Grant, need
 	return c.windows.Extend(ctx, held, need)
 }
 
-// One answer of the source serves all calls that wait for it.
+// If several calls wait for the next window, the generator asks the source once, and the
+// answer serves all of them.
 func TestSourceIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -219,7 +220,8 @@ func TestFenced(t *testing.T) {
 	c.add(next)
 }
 
-// If a source neither extends the window nor fails, the call must not spin.
+// Extend of the source returns the grant without an error, and has not extended its window.
+// The call must return ErrFenced. It must not call Extend again and again.
 func TestSourceThatExtendsNothing(t *testing.T) {
 	t.Parallel()
 	// The call needs some slot after the window, or the very first slot after it.
@@ -499,8 +501,8 @@ func (d *descendingSource) Extend(_ context.Context, _ *snowflake.Grant, need ti
 
 func (*descendingSource) Retire(context.Context, *snowflake.Grant, time.Time) error { return nil }
 
-// The new worker begins in a later tick, because under a lower worker the IDs of the
-// same tick would be lower.
+// After Revoke the source grants a lower worker. The generator must begin in a later tick,
+// because in the same tick the IDs of the lower worker would be lower than the IDs before.
 func TestReplacedWorkerBeginsInALaterTick(t *testing.T) {
 	t.Parallel()
 	for range 20 {
@@ -627,9 +629,10 @@ func TestIssuedOnlyRises(t *testing.T) {
 	}
 }
 
-// To follow a step back, the generator burns a slot, so that no other call can still use
-// the old time. At the end of a used window it must not, because the next slot belongs to
-// the next holder of the worker. It then follows the step without burning a slot.
+// When the generator follows a step back, it takes (burns) a slot that no call gets, so that
+// no call can still use the old time. In this test all slots of the window are used, and the
+// next slot belongs to the next holder of the worker. The generator must follow the step
+// without burning that slot.
 func TestStepBackAtTheEndOfAUsedWindow(t *testing.T) {
 	t.Parallel()
 	l, s := freshLayout(), newScript()

@@ -10,11 +10,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// A driver keeps the statement prepared with which Inspect looks for the column of a
-// reference. After the column was widened, this statement fails once. Inspect must not
-// take the error for a missing column, because it would leave the reference out. The pool
-// has a single connection, so that the second Inspect uses the prepared statement of the
-// first.
+// Inspect looks up the column of a reference by a query, which a driver may keep prepared on
+// its connection. After Apply has widened the column, the prepared query fails once. Inspect
+// must not take this error for a missing column, because the plan would then lack the
+// reference. So the plan must have both tables in both rounds. The pool has a single
+// connection, so that the second Inspect uses the prepared query of the first.
 func TestInspectAgainOnThePool(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -13,8 +13,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// Apply runs the phases in their order, each in a transaction of its own, with the lock
-// timeout of the option.
+// Apply runs the phases of handPlan in their order, and each phase in one transaction. The
+// first transaction gets the lock timeout of WithLockTimeout.
 func TestApplyOrder(t *testing.T) {
 	t.Parallel()
 	f := &sqlmigrate.FakeEngine{}
@@ -58,9 +58,9 @@ func TestPhases(t *testing.T) {
 	wantRuns(t, f, [][]string{{"up 4"}, {"check 2"}, {"check 2", "down 4"}})
 }
 
-// MySQL's driver returns ErrBadConn for the first statement after a statement that was
-// cancelled, which does not tell a caller why. The error of Apply must contain the
-// cancellation too.
+// If the context ends between two statements, MySQL's driver returns ErrBadConn for the next
+// statement, and FakeEngine imitates this. ErrBadConn alone would not tell a caller that the
+// run was cancelled. So the error of Apply must contain context.Canceled besides ErrBadConn.
 func TestApplyCancelledBetweenStatements(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -87,7 +87,8 @@ func wantRuns(t *testing.T, f *sqlmigrate.FakeEngine, want [][]string) {
 	}
 }
 
-// WithProgress reports each statement before it begins, and the end of each phase.
+// WithProgress reports each statement before it begins, and the end of each phase. The
+// elapsed time that it reports never falls.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	var got []string
@@ -116,9 +117,10 @@ func TestProgress(t *testing.T) {
 }
 
 // The error of a failed statement names the phase, the table and the statement, and says
-// which changes are kept. With transactions, the database keeps no change of the phase.
-// Without transactions, as on MySQL, it keeps the statements before the failed one. No
-// phase has a statement 9, so with this number the transaction fails at its COMMIT.
+// which changes are kept. On SQLite a phase is one transaction, so the database keeps no
+// change of the phase. On MySQL, which commits each change of a table, the database keeps the
+// statements before the failed one. No phase has a statement 9, so with this number the
+// transaction fails at its COMMIT.
 func TestFailure(t *testing.T) {
 	t.Parallel()
 	const rolledBack = "(nothing of this phase has been changed"
@@ -161,9 +163,10 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// The error of a second phase also says that the first phase has been applied. FakeEngine
-// fails at statement 2 of each phase. The first Apply has one statement in phase widen, and
-// fails at the end of this phase. The second Apply has none, and fails in phase guard.
+// If phase guard fails after phase widen has succeeded, the error also says that widen has
+// been applied. FakeEngine fails at statement 2 of each phase, or at the end of a phase with
+// one statement. Phase guard has two statements. Phase widen first has one, so the first
+// Apply fails at its end. Then it has none, so the second Apply fails in phase guard.
 func TestFailureAfterPhase(t *testing.T) {
 	t.Parallel()
 	f := &sqlmigrate.FakeEngine{FailAt: 2, Err: errors.New("broken")}

@@ -67,8 +67,10 @@ var insertingCode = map[string]map[string]string{
 	},
 }
 
-// Code that inserts rows without a key fails once the database no longer assigns keys.
-// The plan reports such code, and does not report code that gives a key.
+// The test creates each object of insertingCode with an INSERT that gives no key, and again
+// with an INSERT that gives a key. Code without a key fails once the database no longer
+// assigns keys. So the plan must have exactly one blocker for such a trigger or rule, and a
+// note for such a function, procedure or event. It must not report code that gives a key.
 func TestCodeThatInserts(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -186,7 +188,7 @@ func TestTriggerIntoNarrowColumn(t *testing.T) {
 					dropCode(t, db)
 				}
 			}
-			// The plan widens column parent of o, also if the trigger names o with its schema.
+			// The plan widens column o_id of u, also if the trigger names u with its schema.
 			var current string
 			if err := db.Raw(map[string]string{"mysql": "SELECT DATABASE()", "postgres": "SELECT current_schema()"}[db.Name()]).Scan(&current).Error; err != nil {
 				t.Fatal(err)
@@ -200,11 +202,11 @@ func TestTriggerIntoNarrowColumn(t *testing.T) {
 	}
 }
 
-// A program can insert into a view of a single table, even if the view does not show the
-// key of the table. Such an INSERT fails after phase detach, because it cannot give a key.
-// The plan has a note on these views, but not on views that show the key, even under
-// another name, and not on views of several tables or with an aggregate, into which no
-// program can insert.
+// A program can insert into a view of a single table, even if the view does not show the key
+// of the table. Such an INSERT fails after phase detach, because it cannot give a key. The
+// plan has a note on these views. The note does not name views that show the key, even under
+// another name, views of several tables, or views with an aggregate. After Apply, the INSERT
+// fails as the note says.
 func TestViewsThatInsert(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.Postgres, testdb.MariaDB, testdb.MySQL} {

@@ -12,9 +12,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// If a primary key has several columns, the plan moves the only integer column. It moves
-// none of two integers, because the catalog does not show which of them is the ID. All
-// databases choose in the same way.
+// A primary key has two columns. If one of them is an integer, the plan moves this column. If
+// both are integers, the plan moves neither and has a note, because the catalog does not show
+// which of them is the ID. If none is an integer, the plan has a blocker. All databases
+// choose in the same way. After Apply, a second plan is empty.
 func TestCompositeKeys(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Order and Line are the models after the move. Their tables were created with
-// AUTOINCREMENT.
+// Order and Line are the models after the move. Before it, SQLite assigned the keys of their
+// tables.
 type Order struct {
 	ID    types.ID `snowflake:"pk"`
 	Lines []Line

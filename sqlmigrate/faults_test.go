@@ -17,12 +17,13 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// eachFault calls do again and again, each time with a fault in another statement that do
+// eachFault calls do again and again, each time with a fault in a later statement that do
 // sends. The parameter of lists the kinds of faults. do must return an error, or the same
 // text as without a fault. If the texts differ, eachFault first calls do without a fault
 // again, because the server's statistics may have changed.
 //
-// By default it tests only every third statement, which takes one minute instead of three.
+// By default it injects a fault into every third statement, beginning with a random one of
+// the first three. This takes one minute instead of three.
 func eachFault(t *testing.T, db *gorm.DB, do func(faulty *gorm.DB) (string, error), of ...testdb.Fault) {
 	t.Helper()
 	faulty, faults := testdb.Faulty(t, db)
@@ -72,7 +73,8 @@ func inspectText(targets ...any) func(*gorm.DB) (string, error) {
 	}
 }
 
-// faultySchemas have a table of each kind that Inspect reads, by dialect.
+// faultySchemas are statements that create tables with all the kinds of columns, constraints,
+// views, triggers and routines that Inspect reads, by dialect.
 var faultySchemas = map[string][]string{
 	"sqlite": {
 		"CREATE TABLE users (id integer PRIMARY KEY AUTOINCREMENT, boss_id integer REFERENCES users ON DELETE CASCADE)",
@@ -125,7 +127,8 @@ var faultySchemas = map[string][]string{
 	},
 }
 
-// faultyTargets returns the databases of faultySchemas, with one driver for each.
+// faultyTargets returns the databases for which faultySchemas has statements, with one of the
+// two drivers of SQLite.
 func faultyTargets() []testdb.Target {
 	return []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.MySQL, testdb.Postgres}
 }
@@ -198,8 +201,8 @@ func TestApplyFails(t *testing.T) {
 	}
 }
 
-// applyFails makes statement n of Apply fail, applies the plan again, and then does the
-// same with Revert. Afterwards a new plan must have the same phases as the first. It
+// applyFails makes statement n of Apply fail, applies the plan again, and then does the same
+// with Revert. Afterwards a new plan must have as many phases as the first. applyFails
 // reports whether Apply or Revert ran at least n statements.
 func applyFails(t *testing.T, target testdb.Target, n int) (reached bool) {
 	t.Helper()

@@ -56,7 +56,7 @@ var foreignKeys = map[string][][2]string{
 }
 
 // A foreignScript is a script of testdata/foreign, for one dialect. {a} and {b} in its
-// statements are keys of today.
+// statements stand for keys that are issued today.
 type foreignScript struct {
 	create []string // creates the tables, with their rows and the application's own code
 	after  []string // uses the tables as the application does after the move; each SELECT must return a row
@@ -106,8 +106,9 @@ func (s foreignScript) targets() (targets []any) {
 }
 
 // Schemas in the style of well-known applications can be moved. Afterwards, the statements,
-// triggers, procedures and searches of the application work with keys of today. After
-// Revert the schemas are the same as before, including rows and counters.
+// triggers, procedures and full-text searches of the application work with keys that are as
+// large as the keys that are issued today. After Revert the schemas are the same as before,
+// including rows and counters.
 func TestForeignSchemas(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"music", "blog", "wiki", "monitor", "shop", "helpdesk", "tracker"} {

@@ -11,10 +11,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// Apply returns ErrIncomplete if a requested phase leaves work undone, or if a table
-// rejects keys after the last phase. The trigger is created after the plan was made, so
-// that only Apply can find it. If a requested phase is not the last, Apply does not try
-// keys, and succeeds in spite of the trigger.
+// Apply returns ErrIncomplete in two cases. In the first, table t holds key 0, so that phase
+// guard leaves the table out. In the second, a trigger rejects large keys. The trigger is
+// created after the plan was made, so only Apply can find it, by trying keys after the last
+// phase of the plan. If the caller requests phase detach alone, Apply succeeds in both cases,
+// because phase guard can still come.
 func TestApplyIncomplete(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -83,10 +84,10 @@ func TestDetachBeforeWiden(t *testing.T) {
 	})
 }
 
-// Phase guard is refused before phase detach on MySQL and MariaDB, because they do not
-// allow a CHECK of a column with AUTO_INCREMENT. The files of phase guard can be written,
-// because the files of phase detach may run before them. A plan that is made after detach
-// does not have this phase, so its guard is accepted.
+// Phase guard is refused before phase detach on MySQL and MariaDB, because they do not allow
+// a CHECK of a column with AUTO_INCREMENT. The files of phase guard can be written, because
+// the files of phase detach may run before them. A plan that is made after phase detach has
+// no phase detach any more, so its phase guard is accepted.
 func TestGuardBeforeDetach(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.MariaDB, testdb.MySQL}, func(t *testing.T, db *gorm.DB) {

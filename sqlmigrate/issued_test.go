@@ -80,8 +80,8 @@ func TestRevertDetachAfterSnowflakeKeys(t *testing.T) {
 	})
 }
 
-// Detach and park can be reverted under a layout whose epoch is in the future. There are no
-// Snowflake IDs yet, so that each key of the table is from the database.
+// The epoch of the layout is in the future, so there are no Snowflake IDs yet, and the
+// database has assigned each key of the table. Revert must take phases detach and park back.
 func TestRevertBeforeTheEpoch(t *testing.T) {
 	t.Parallel()
 	future := snowflake.JSSafeLayout()

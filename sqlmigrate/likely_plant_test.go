@@ -53,8 +53,8 @@ const (
 	staff = 25
 )
 
-// plantedReferences are columns that hold keys of users, posts and staff. The names of the
-// columns of table mixed do not show this. There, the evidence is a comment, a view or
+// plantedReferences are columns that hold keys of users, posts and staff. For the columns of
+// table mixed, the name alone does not show this. There, the evidence is a comment, a view or
 // function that compares the column with the key, or the values.
 var plantedReferences = []plantedColumn{
 	{"audits", "user_id", "int", key(users)},

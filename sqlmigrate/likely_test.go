@@ -13,10 +13,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// The plan lists every planted reference under Likely, with the evidence for it, and none
-// of the harmless columns. Table dense is moved too. Its keys have no gaps, so that every
-// small number is one of its keys, and values alone must not suffice. FindReferences
-// finds the same columns as the plan.
+// The plan lists every planted reference under Likely, with the evidence for it, and none of
+// the harmless columns. Table dense is moved too. Its keys have no gaps, so that every small
+// number is one of its keys, and values alone must not suffice. FindReferences finds the same
+// columns as the plan. On SQLite the plan lists no column, because every integer column is
+// wide enough.
 func TestLikelyReferences(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -118,10 +119,12 @@ func TestLikelyPrimaryKeys(t *testing.T) {
 	})
 }
 
-// The names of several applications are understood: the word for a key before the name of
-// the table, a prefix before the names of all tables, and a qualifier before or after. If
-// a name fits a key that is itself a reference, such as member_stats.member_id, the key to
-// which it refers, members.id, is suggested instead. A column that counts is not listed.
+// The plan understands how several applications name their columns. Some put the word for a
+// key before the name of the table (id_address). Some have a prefix in the names of all
+// tables, which the column leaves out (stage_id for ab_stages). Some put a qualifier before
+// or after (from_stage_id, id_address_delivery). If a name fits a key that is itself a
+// reference, such as member_stats.member_id, the plan suggests the key to which this
+// reference leads, members.id. It does not list a column that counts.
 func TestLikelyNamesOfApplications(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -239,8 +242,9 @@ func TestLikelyReferenceMistakes(t *testing.T) {
 	}
 }
 
-// In SQLite every integer column holds 64 bits, but a column with affinity REAL rounds
-// large integers, so it is too narrow. The test first shows that SQLite does so.
+// In SQLite every integer column holds 64 bits, but a column with affinity REAL rounds large
+// integers, so it is too narrow. The test first shows that SQLite rounds a Snowflake ID in
+// such a column.
 func TestLikelyReferencesInSQLite(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
@@ -266,9 +270,10 @@ func TestLikelyReferencesInSQLite(t *testing.T) {
 	}
 }
 
-// Integers in arrays, domains and composite types of PostgreSQL are found. The plan
-// cannot change them, so Change names a statement, and after these statements nothing is
-// left.
+// Likely lists integers in arrays, domains and composite types of PostgreSQL, besides plain
+// columns. The plan cannot widen an array, a domain or a composite type, so the field Change
+// says what the user has to do. After the test has executed each ALTER TABLE of Change, and
+// declared the other columns by options, Likely is empty.
 func TestLikelyReferencesInTypes(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

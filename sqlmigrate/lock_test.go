@@ -62,9 +62,9 @@ func TestSQLiteLockRetry(t *testing.T) {
 	}
 }
 
-// Apply repeats a transaction that failed with the error of a lock, from its beginning,
-// until the limit or the end of the context. It does not repeat after other errors.
-// Without transactions it repeats only the statement.
+// If a transaction fails because it gets no lock, Apply repeats it from its beginning, until
+// the time of WithRetryFor is over or the context ends. Apply does not repeat after other
+// errors. On MySQL, where a phase is no transaction, it repeats only the statement.
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	locked := errors.New("database is locked") // the text by which the error of SQLite is recognized

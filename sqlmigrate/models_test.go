@@ -18,8 +18,8 @@ type viewedOrder struct {
 // An orderTotal is a row of the view.
 type orderTotal struct{ ViewedOrderID, Sum int64 }
 
-// If an association of a model leads to a view, the plan does not change the columns of the
-// view, because they get the types of the columns of their tables.
+// If an association of a model leads to a view, the plan does not change the view. The
+// columns of a view get the types of the columns of its tables, so they need no change.
 func TestModelOfAView(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -39,8 +39,9 @@ type guardedOrder struct {
 	ID int64 `gorm:"primaryKey;autoIncrement:false;check:id > 0"`
 }
 
-// The guard has the name of GORM's CHECK, so AutoMigrate does not add another. On SQLite
-// the guard is a trigger.
+// The CHECK of phase guard has the name that GORM gives to the CHECK of the model, so
+// AutoMigrate finds it and does not add another. On SQLite the guard is a trigger, so the
+// table has no such CHECK.
 func TestGuardIsGORMs(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

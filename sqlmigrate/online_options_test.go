@@ -8,7 +8,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// Each method rejects an invalid option before it reads the database.
+// Apply, Finish and Revert reject an invalid option before they read the database.
 func TestOnlineOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
@@ -58,8 +58,8 @@ func TestOnlineOptionsAreCheckedTogether(t *testing.T) {
 	}
 }
 
-// The limits of each option, and its default, are valid. The error that the test expects
-// is about the database, and comes after the options have been accepted.
+// Values at the limits of the options are valid. The error that the test expects is about the
+// database, and comes after the options have been accepted.
 func TestOnlineOptionsAtTheirLimits(t *testing.T) {
 	t.Parallel()
 	err := (&sqlmigrate.OnlinePlan{Dialect: "postgres"}).Apply(t.Context(), sqlite(t),

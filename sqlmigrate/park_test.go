@@ -17,11 +17,11 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// createCounted creates a wide table orders, as [gorm.Model] does. It also creates a narrow
-// table that refers to orders, as older applications have it, with a name that needs
-// quoting. It inserts three orders, and deletes the last one, so that only the counter
-// shows that the next key is 4. On PostgreSQL the key of orders is GENERATED ALWAYS, so
-// that the database refuses the keys of programs.
+// createCounted creates a table orders with keys of 64 bits. It also creates a narrow table
+// that refers to orders, as older applications have it, with a name that needs quoting. It
+// inserts three orders, and deletes the last one, so that only the counter shows that the
+// next key is 4. On PostgreSQL the key of orders is GENERATED ALWAYS, so that the database
+// refuses the keys of programs.
 func createCounted(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	migratetest.Run(t, db, map[string][]string{

@@ -13,10 +13,11 @@ import (
 // mostLines is the largest number of lines that a person wants to read of a plan.
 const mostLines = 150
 
-// A person can read the plan of an application with 200 tables, whether views block it,
-// the plan creates the views again, or a single table is named. The text names three
-// objects of each kind, and String names all of them. Code that fails after the move
-// stands before the other notes.
+// The text of a plan for 200 tables has at most mostLines lines, so that a person can read
+// it. This holds if views block the plan, if the plan creates the views again, and if a
+// single table is requested. The text names three objects of each kind. Code that fails after
+// the move stands before the other notes. String, which prints all details, names each column
+// of Likely.
 func TestTextOfLargeApplication(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

@@ -70,9 +70,9 @@ type (
 func (elsewhere) TableName() string { return "shop.elsewhere" }
 func (misnamed) TableName() string  { return "a.b.c" }
 
-// Inspect finds the references of the associations of person in every form in which a model
-// can be given, such as a pointer or a slice. It also finds them from badge, a model that
-// refers to person.
+// Inspect finds the references of the associations of person. The model can be given as a
+// pointer, a value, a nil pointer or a slice. Inspect also finds them from badge, a model
+// that refers to person.
 func TestModelReferences(t *testing.T) {
 	t.Parallel()
 	want := []string{
@@ -177,8 +177,8 @@ func TestBadTargets(t *testing.T) {
 	}
 }
 
-// Validate finds the mistakes of Inspect without reading the database, so a table that
-// does not exist is not a mistake.
+// Validate finds the same mistakes in targets and options as Inspect, without reading the
+// database. So a table that does not exist is not a mistake.
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)

@@ -266,8 +266,9 @@ func TestPgxJSONB(t *testing.T) {
 	})
 }
 
-// Within another value an ID in jsonb is a string. Modes that do not learn the type of
-// a parameter do not accept such a value.
+// TestPgxJSONBOfStruct checks that an ID within another value is a string in jsonb. The test
+// uses a mode of pgx that learns the type of each parameter, because the other modes do not
+// accept such a value.
 func TestPgxJSONBOfStruct(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pgx.QueryExecModeCacheStatement)
@@ -401,8 +402,9 @@ func checkArrayQueries(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// A type in the field's tag takes precedence over the column type of an Array, and the field
-// may be nil. The empty result leaves the type to GORM.
+// A type in the field's tag, such as gorm:"type:json", takes precedence over the column type
+// of an Array. GormDBDataType then returns "", which leaves the type to GORM. It must also
+// accept a nil field.
 func TestArrayTypeInTheTag(t *testing.T) {
 	t.Parallel()
 	db := &gorm.DB{Config: &gorm.Config{Dialector: tests.DummyDialector{}}}

@@ -13,7 +13,7 @@ import (
 )
 
 // FuzzParseID compares ParseID with strconv. ParseID must accept exactly the texts that
-// strconv would write.
+// strconv writes for numbers that are not negative.
 func FuzzParseID(f *testing.F) {
 	for _, test := range badDecimals {
 		f.Add(test.in)

@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A counted row has a key that the database counts, as tables from before Snowflake keys
-// do.
+// A counted row has a key that the database assigns from a counter, as in tables from before
+// Snowflake keys.
 type counted struct {
 	ID   types.ID `gorm:"primaryKey;autoIncrement"`
 	Name string

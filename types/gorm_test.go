@@ -156,7 +156,8 @@ func schemaVersion(t *testing.T, db *gorm.DB) (version int) {
 	return version
 }
 
-// GORM takes IDs, and slices of them, in all forms of conditions.
+// TestGormConditions checks that GORM accepts IDs in conditions: as arguments, in a map, and
+// in slices of IDs and of pointers to IDs for IN.
 func TestGormConditions(t *testing.T) {
 	t.Parallel()
 	db := openSQLite(t)

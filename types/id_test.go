@@ -91,7 +91,7 @@ func TestEveryByteAtEveryOffset(t *testing.T) {
 }
 
 // checkDecimal fails t unless ParseID and UnmarshalJSON read the same number from s as
-// strconv, or refuse s like strconv.
+// strconv. They must return an error if strconv does, and also if s has a leading zero.
 func checkDecimal(t *testing.T, s string) {
 	t.Helper()
 	want, err := strconv.ParseUint(s, 10, 63)

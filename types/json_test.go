@@ -59,7 +59,8 @@ func TestJSONDocument(t *testing.T) {
 	checkDocument(t, back)
 }
 
-// A method MarshalJSON would make encoding/json check and copy each ID.
+// TestNoMarshalJSON checks that an ID has no method MarshalJSON. With one, encoding/json
+// would check and copy the text of each ID; MarshalText is sufficient.
 func TestNoMarshalJSON(t *testing.T) {
 	t.Parallel()
 	if _, ok := any(sample).(json.Marshaler); ok {

@@ -62,7 +62,8 @@ func results[T ~int64](id T, args map[string]any) map[string][]any {
 	return all
 }
 
-// Each method of Of returns the same results as that of ID.
+// Each method of Of returns the same results as the method of ID with this name. The test
+// leaves out the methods that GORM calls.
 func TestOfDoesWhatIDDoes(t *testing.T) {
 	t.Parallel()
 	var gql [2]strings.Builder // what MarshalGQL of Of and of ID write

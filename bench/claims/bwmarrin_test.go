@@ -22,7 +22,8 @@ func bwmarrinNode(t *testing.T) func() (bwmarrin.ID, error) {
 	return func() (bwmarrin.ID, error) { return node.Generate(), nil }
 }
 
-// The library does not notice that two nodes of a process have the same number.
+// Two nodes with the same number in one process issue the same IDs. The library does not
+// notice that the number is in use.
 func TestBwmarrinEqualNodesRepeat(t *testing.T) {
 	t.Parallel()
 	inRestartedProcess(t, func(t *testing.T) {
@@ -33,8 +34,8 @@ func TestBwmarrinEqualNodesRepeat(t *testing.T) {
 	})
 }
 
-// The library does not store until when a node has issued IDs, so a restarted process issues
-// them again if its clock was set back.
+// A process that restarts after its clock was set back issues the same IDs again, because the
+// library does not store up to which time it has issued IDs.
 func TestBwmarrinRestartWithTheClockSetBackRepeats(t *testing.T) {
 	t.Parallel()
 	var runs [2][]bwmarrin.ID
@@ -46,8 +47,9 @@ func TestBwmarrinRestartWithTheClockSetBackRepeats(t *testing.T) {
 	}
 }
 
-// The sequence begins at 0 in each millisecond, so the IDs of slow programs are multiples of
-// 4096, which would all fall into one shard.
+// If a program issues at most one ID in each millisecond, all its IDs are multiples of 4096,
+// because the sequence begins at 0 in each millisecond. Tables that are sharded by the low
+// bits of the key would then have all rows in one shard.
 func TestBwmarrinLowBitsAreZeroAtLowRates(t *testing.T) {
 	t.Parallel()
 	inRestartedProcess(t, func(t *testing.T) {
@@ -61,7 +63,8 @@ func TestBwmarrinLowBitsAreZeroAtLowRates(t *testing.T) {
 	})
 }
 
-// The library writes IDs as strings in JSON, and accepts nothing else.
+// The library writes an ID as a string in JSON. It does not read a number, null or an empty
+// string as an ID.
 func TestBwmarrinJSONIsAString(t *testing.T) {
 	t.Parallel()
 	id := bwmarrin.ID(2067891234567890123)
@@ -75,7 +78,8 @@ func TestBwmarrinJSONIsAString(t *testing.T) {
 	}
 }
 
-// The parser of Base58 accepts texts that are too long or empty, as wrong IDs.
+// ParseBase58 returns no error for a text whose number has more than 64 bits, which becomes a
+// negative ID here, and none for an empty text, which becomes 0.
 func TestBwmarrinParsersTakeWhatOverflows(t *testing.T) {
 	t.Parallel()
 	long := []byte(strings.Repeat("Z", 13)) // a number of more than 64 bits
@@ -107,9 +111,10 @@ func panics(f func()) (did bool) {
 	return false
 }
 
-// TestBwmarrinSecondLayoutChangesTheFirst checks that a second layout changes how the IDs
-// of the first layout are read, because the layout is in variables of the package. The
-// test restores them for later tests.
+// TestBwmarrinSecondLayoutChangesTheFirst checks that a program cannot use two layouts,
+// because the layout is in variables of the package. After the test has set a second layout,
+// an ID of node 1 is read as an ID of another node. At the end the test restores the
+// variables for later tests.
 func TestBwmarrinSecondLayoutChangesTheFirst(t *testing.T) { //nolint:paralleltest // see above
 	bits, steps := bwmarrin.NodeBits, bwmarrin.StepBits
 	id := take(t, 1, bwmarrinNode(t))[0]
@@ -124,8 +129,9 @@ func TestBwmarrinSecondLayoutChangesTheFirst(t *testing.T) { //nolint:parallelte
 	}
 }
 
-// TestBwmarrinIDsAreOfTwitterLayout checks that datacenter and worker are the ten bits of
-// the node.
+// TestBwmarrinIDsAreOfTwitterLayout checks that package snowflake reads an ID of the library
+// with Twitter's layout. The upper five of the node's ten bits are then the datacenter, here
+// 5, and the lower five are the worker, here 3.
 func TestBwmarrinIDsAreOfTwitterLayout(t *testing.T) {
 	t.Parallel()
 	inRestartedProcess(t, func(t *testing.T) {

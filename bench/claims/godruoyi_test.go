@@ -10,7 +10,8 @@ import (
 // The library keeps its whole state in variables of its package, so these tests do not
 // run in parallel.
 
-// Two processes that both do not set their machine issue the same IDs.
+// A process that does not set its machine issues IDs of machine 0. Two such processes can
+// therefore issue the same IDs.
 func TestGodruoyiMachineIsZeroUnlessSet(t *testing.T) { //nolint:paralleltest // see above
 	id, err := godruoyi.NextID()
 	if err != nil {
@@ -22,8 +23,8 @@ func TestGodruoyiMachineIsZeroUnlessSet(t *testing.T) { //nolint:paralleltest //
 }
 
 // TestGodruoyiWaitsForAStepBack checks that the library waits until a clock that was set back
-// has caught up. The test calls the function that returns the sequence number of a
-// millisecond, with an earlier millisecond.
+// has caught up. AtomicResolver returns the next sequence number of a millisecond. For an
+// earlier millisecond than before, it must return MaxSequence, which makes NextID try again.
 func TestGodruoyiWaitsForAStepBack(t *testing.T) { //nolint:paralleltest // see above
 	now := time.Now().UnixMilli()
 	if _, err := godruoyi.AtomicResolver(now); err != nil {

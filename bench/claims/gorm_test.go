@@ -57,7 +57,8 @@ func TestGORMGuessesKeysWithoutRETURNING(t *testing.T) {
 	}
 }
 
-// With RETURNING, GORM knows the key of each master that the database has assigned.
+// On a database with RETURNING, GORM learns the key of each master that the database has
+// assigned, so each detail refers to its own master.
 func TestGORMReadsKeysBack(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -17,8 +17,8 @@ func sonyFlake(t *testing.T) func() (int64, error) {
 	return flake.NextID
 }
 
-// The library does not store until when a machine has issued IDs, so a restarted process
-// issues them again if its clock was set back.
+// A process that restarts after its clock was set back issues the same IDs again, because the
+// library does not store up to which time it has issued IDs.
 func TestSonyflakeRestartWithTheClockSetBackRepeats(t *testing.T) {
 	t.Parallel()
 	var runs [2][]int64
@@ -30,7 +30,8 @@ func TestSonyflakeRestartWithTheClockSetBackRepeats(t *testing.T) {
 	}
 }
 
-// The library does not notice that two generators of a process have the same machine.
+// Two generators with the same machine in one process issue the same IDs. The library does
+// not notice that the machine is in use.
 func TestSonyflakeEqualMachinesRepeat(t *testing.T) {
 	t.Parallel()
 	inRestartedProcess(t, func(t *testing.T) {
@@ -41,7 +42,8 @@ func TestSonyflakeEqualMachinesRepeat(t *testing.T) {
 	})
 }
 
-// TestSonyflakeRate checks that the default layout has 256 numbers in 10 ms.
+// TestSonyflakeRate checks that the default layout allows 256 IDs in 10 ms, which is 25,600
+// in a second.
 func TestSonyflakeRate(t *testing.T) {
 	t.Parallel()
 	inRestartedProcess(t, func(t *testing.T) {
@@ -73,8 +75,9 @@ func TestSonyflakeNumbersLoseDigitsInJavaScript(t *testing.T) {
 	})
 }
 
-// TestSonyflakeFitsInto53Bits checks that a layout of 53 bits is possible, with 37 bits
-// of 10 ms, 8 of sequence and 8 of machine.
+// TestSonyflakeFitsInto53Bits checks that a sequence and a machine of 8 bits each keep the
+// IDs of the year 2060 below 2^53, so that JavaScript can read them. 37 bits are then left
+// for time, in units of 10 ms.
 func TestSonyflakeFitsInto53Bits(t *testing.T) {
 	t.Parallel()
 	flake, err := sonyflake.New(sonyflake.Settings{

@@ -23,7 +23,8 @@ func TestStandardUUIDv7Rises(t *testing.T) {
 }
 
 // TestStandardUUIDv7FallsAfterAStepBack checks that UUIDs are lower after the clock steps
-// back by a second or more.
+// back by a second or more. The test simulates the step by the clock of inRestartedProcess,
+// which shows a day in the past.
 func TestStandardUUIDv7FallsAfterAStepBack(t *testing.T) {
 	t.Parallel()
 	before := uuid.NewV7()

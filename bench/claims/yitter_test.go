@@ -17,8 +17,10 @@ func yitter(worker uint16, workerBits, sequenceBits byte, method uint16) func() 
 	return func() (int64, error) { return gen.NewLong(), nil }
 }
 
-// TestYitterWorkersCollideBeyond16Bits checks that workers lose the bits that are shifted
-// beyond 16 bits.
+// TestYitterWorkersCollideBeyond16Bits checks that two different workers issue the same IDs.
+// The library shifts the worker to the left by the bits of the sequence, in a number of 16
+// bits. The bits that are shifted out are lost, so with 12 bits of sequence workers 0 and 16
+// are the same.
 func TestYitterWorkersCollideBeyond16Bits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -57,8 +59,8 @@ func TestYitterBorrowsFromTheFuture(t *testing.T) {
 	})
 }
 
-// The library does not store until when a worker has issued IDs, so a restarted process
-// issues them again if its clock was set back, with both methods.
+// A process that restarts after its clock was set back issues the same IDs again, with both
+// methods, because the library does not store up to which time it has issued IDs.
 func TestYitterRestartWithTheClockSetBackRepeats(t *testing.T) {
 	t.Parallel()
 	for _, method := range []uint16{1, 2} {
@@ -88,8 +90,10 @@ func TestYitterStepBackGoesDown(t *testing.T) {
 	})
 }
 
-// TestYitterStepsBackRepeat checks that four steps back result in different IDs. The
-// fifth step repeats IDs of the first in the milliseconds that both have.
+// TestYitterStepsBackRepeat checks that IDs repeat after several steps back of the clock. In
+// the IDs, the library numbers the steps back from 1 to 4, and then begins again at 1. The
+// test makes six steps back by 10 ms, whose milliseconds overlap, so a number that is used
+// again repeats IDs. The test simulates each step by a base time that steps ahead.
 func TestYitterStepsBackRepeat(t *testing.T) {
 	t.Parallel()
 	inRestartedProcess(t, func(t *testing.T) {
@@ -114,8 +118,9 @@ func TestYitterStepsBackRepeat(t *testing.T) {
 	})
 }
 
-// TestYitterMethod2RepeatsAfterAStepBack checks that method 2 prints a line, and issues
-// the IDs of the earlier millisecond again.
+// TestYitterMethod2RepeatsAfterAStepBack checks that a generator with method 2, whose clock
+// steps back by a millisecond, issues the IDs of that millisecond again. The test simulates
+// the step by a base time that steps ahead.
 func TestYitterMethod2RepeatsAfterAStepBack(t *testing.T) {
 	t.Parallel()
 	inRestartedProcess(t, func(t *testing.T) {

@@ -10,8 +10,9 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// TestCommand measures 40 leases. In each row that the command prints for a start or a
-// hold, all leases have different workers, and no attempt has failed.
+// TestCommand runs the command with 40 leases. The command prints a row for each start of the
+// leases, and for the time in which they are held. In the four rows of the test, the 40
+// leases must have different workers, and no attempt may have failed.
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.Open(t, testdb.Postgres).Dialector.(*postgres.Dialector).DSN

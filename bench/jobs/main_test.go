@@ -10,8 +10,9 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// TestCommand runs ten jobs, of which one is killed. The killed job's worker is
-// free after its window.
+// TestCommand runs the command with ten jobs, of which the command kills one. No other job
+// may fail. The killed job cannot release its worker, so one worker is still held after the
+// last job, and none after the window of its lease.
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.Open(t, testdb.Postgres).Dialector.(*postgres.Dialector).DSN

@@ -81,8 +81,9 @@ func start(t *testing.T, name string, args ...string) string {
 	return testserver.Serve(t, program(name), args...)
 }
 
-// TestOtherSitesAreRefused checks that both other servers still reject requests from a
-// page of another site, although the page's server forwards them.
+// TestOtherSitesAreRefused sends requests of a page of another site to the page's server,
+// which forwards them to the service of IDs and to the API of orders. It checks that both
+// still reject these requests.
 func TestOtherSitesAreRefused(t *testing.T) {
 	t.Parallel()
 	page := startPage(t, startService(t), startOrders(t))

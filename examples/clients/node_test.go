@@ -27,7 +27,8 @@ func TestNodeClient(t *testing.T) {
 	wantCrowd(t, stdout)
 }
 
-// TestNodeClientAndSafeLayout checks that numbers below 2^53 are exact.
+// TestNodeClientAndSafeLayout checks that the client finds no lost digit in IDs of the layout
+// js-safe, even where it stores them as JavaScript numbers, because these IDs are below 2^53.
 func TestNodeClientAndSafeLayout(t *testing.T) {
 	t.Parallel()
 	node := testserver.Program(t, "node")
@@ -70,8 +71,8 @@ func sameIDs(r *http.Request, answer string) string {
 	return quoted.ReplaceAllString(answer, quoted.FindString(answer))
 }
 
-// TestNodeClientFindsLostDigits checks that the client detects a digit that a server
-// loses.
+// TestNodeClientFindsLostDigits checks that the client notices the mistakes of a server. The
+// server sends IDs as numbers, changes a digit of an ID in its answer, or issues an ID twice.
 func TestNodeClientFindsLostDigits(t *testing.T) {
 	t.Parallel()
 	node := testserver.Program(t, "node")

@@ -38,7 +38,8 @@ func TestPage(t *testing.T) {
 	p.wantQuiet(rows)
 }
 
-// TestPageShowsLostDigits checks that the page notices a server that changes an ID.
+// TestPageShowsLostDigits checks that the page notices a service that changes a digit of an
+// ID in its answer.
 func TestPageShowsLostDigits(t *testing.T) {
 	t.Parallel()
 	testserver.Program(t, "chromium")

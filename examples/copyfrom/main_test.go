@@ -14,7 +14,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// TestRun checks that the rows that the program prints are in the tables.
+// TestRun checks that the program copies 1,000 orders of 10 lines each, and that the lines of
+// the order that it prints are in the table.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

@@ -19,8 +19,11 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// TestLateCommit checks followers with an event that has a smaller key and commits after
-// an event with a larger key was read.
+// TestLateCommit checks which followers receive the event "late". Its key is smaller than
+// that of the event "early", but it is committed only after the first poll has read "early".
+// A follower that reads an overlap again must receive it once, in the second poll. A follower
+// that reads only keys above the last key must miss it, and so must a follower without an
+// overlap.
 func TestLateCommit(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -55,8 +58,10 @@ func TestLateCommit(t *testing.T) {
 	})
 }
 
-// TestTransactionsLateCommit checks that an event is read only after a transaction that
-// began earlier has ended, together with its events.
+// TestTransactionsLateCommit checks the follower that reads by the numbers of PostgreSQL's
+// transactions. The event "early" is committed while the older transaction of the event
+// "late" still runs. The follower must return neither event before this transaction has
+// ended, and then both.
 func TestTransactionsLateCommit(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/testdb"
 )
 
-// TestRun checks that the move ends on each database while programs write, and that no row is
-// lost. On PostgreSQL the phases and the programs must not lock each other out.
+// TestRun checks that the move ends on each database while programs write, and that no line
+// loses its order. On PostgreSQL, the phases and the programs must not deadlock.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.MySQL, testdb.Postgres} {

@@ -97,8 +97,9 @@ func TestBadRequests(t *testing.T) {
 	wantRows(t, db, &Line{}, 0)
 }
 
-// TestRepeatedRequestIsOneOrder checks that a repeated request is one order, even if the
-// requests are concurrent.
+// TestRepeatedRequestIsOneOrder checks that requests with the same Idempotency-Key create one
+// order, even if they arrive at the same time. Another order under that key is an error.
+// Without the header, each request creates an order.
 func TestRepeatedRequestIsOneOrder(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -75,8 +75,9 @@ func check(t *testing.T, open func(*gorm.Config) (*gorm.DB, error)) {
 	}
 }
 
-// TestColumnID shows why Order has no column id. Sharding requires an int64 in it, even
-// if the sharding key is given.
+// TestColumnID shows why Order has no column id. gorm.io/sharding accepts only an int64 as
+// the value of a column id, and so rejects a types.ID, even if the query gives the sharding
+// key.
 func TestColumnID(t *testing.T) {
 	t.Parallel()
 	db, err := openMemory(newConfig())

@@ -94,8 +94,9 @@ func TestDBResolverLooksAtTheSource(t *testing.T) {
 	}
 }
 
-// TestDatatypes checks JSON queries. They bind an ID as an integer in SQL, so the caller
-// must pass the text of the ID.
+// TestDatatypes checks queries of IDs in a JSON column, where IDs are strings. The functions
+// of datatypes bind a types.ID as an integer, which equals no string, so a query must pass
+// the text of the ID. JSONSet with a types.ID writes a number into the JSON.
 func TestDatatypes(t *testing.T) {
 	t.Parallel()
 	type document struct {

@@ -16,9 +16,9 @@ import (
 
 const largest types.ID = 1<<63 - 1 // the largest ID
 
-// TestCheckTypesOfColumns checks, for every type of column, that Check accepts it exactly
-// if the database returns the largest ID from it, and a query finds that ID without its
-// neighbour.
+// TestCheckTypesOfColumns checks, for many types of column, that Check accepts a column
+// exactly if the database returns the largest ID from it, and a query finds that ID without
+// its neighbour.
 func TestCheckTypesOfColumns(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -391,8 +391,9 @@ type (
 	}
 )
 
-// TestCheckNamesAllThatIsNarrow checks that Check names all keys and foreign keys that
-// are too narrow, and uses the table if it exists.
+// TestCheckNamesAllThatIsNarrow checks models whose tags declare narrow columns for a key, a
+// foreign key and another tagged field. Without tables, Check must report all three. If the
+// tables exist and their columns have 64 bits, Check must accept the models.
 func TestCheckNamesAllThatIsNarrow(t *testing.T) {
 	t.Parallel()
 	models := []any{&sizedKey{}, &sizedChild{}}

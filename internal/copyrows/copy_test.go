@@ -390,8 +390,9 @@ func TestCopySourceAllocations(t *testing.T) { //nolint:paralleltest // others' 
 	}
 }
 
-// TestCopySourceOfTree checks that an assigned tree can be copied into PostgreSQL table by
-// table, and that the program can repeat this after the transaction has failed.
+// TestCopySourceOfTree checks that a tree that has its keys from Assign can be copied into
+// PostgreSQL table by table, and that the program can repeat this after the transaction has
+// failed.
 func TestCopySourceOfTree(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

@@ -13,7 +13,7 @@ import (
 
 type (
 
-	// shelfTopic is a join table with a separate key.
+	// shelfTopic is the model of a join table that has a key of its own.
 	shelfTopic struct {
 		ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
 		ShelfID types.ID

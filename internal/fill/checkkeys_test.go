@@ -152,9 +152,10 @@ var createWays = map[string]func(*gorm.DB, keyKind) error{
 	"FirstOrCreate": func(db *gorm.DB, k keyKind) error { return db.FirstOrCreate(k.row()).Error },
 }
 
-// TestLostKeys checks that a key of any kind that is lost after the hooks is an error,
-// and that no row is stored. Without the check, the row would be stored, or the database
-// would replace its key.
+// TestLostKeys checks creates in which a callback clears the keys that the plugin has set,
+// after the hooks and before the INSERT. For each kind of key the create must return an
+// error and store no row. Without the check, the row would be stored, or the database would
+// replace its key.
 func TestLostKeys(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -162,7 +163,8 @@ func TestLostKeys(t *testing.T) {
 	})
 }
 
-// TestLostKeysOfListed checks that a lost key is an error also in models of WithModels.
+// TestLostKeysOfListed is like TestLostKeys, for models without a tag whose keys come from
+// WithModels.
 func TestLostKeysOfListed(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -312,8 +314,9 @@ func TestLostKeysControl(t *testing.T) {
 	})
 }
 
-// TestLostKeysInMaps checks the errors for maps that lose their key, or that contain a
-// value that only the database can convert to a key.
+// TestLostKeysInMaps checks the errors for maps whose key a callback deletes, or sets to 0
+// or NULL. A map whose key is an SQL expression is an error too, because only the database
+// knows its value. The test covers a primary key and another tagged column.
 func TestLostKeysInMaps(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -123,8 +123,8 @@ func TestNilMapWithoutKey(t *testing.T) {
 	plugintest.Must(t, plugintest.Dry(t, gormflake.New(&plugintest.Counter{})).Model(&draft{}).Omit("Public").Create(map[string]any(nil)))
 }
 
-// TestUpsertMapKeepsKeyOfFieldName checks that the row gets a key that the map has under
-// the name of the field.
+// TestUpsertMapKeepsKeyOfFieldName checks an upsert of a map that has its key under the name
+// of the field, ID, and not under the name of the column, id. The new row must get this key.
 func TestUpsertMapKeepsKeyOfFieldName(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -156,8 +156,9 @@ func TestUpsertByNoColumn(t *testing.T) {
 	}
 }
 
-// TestUpsertMapsByConstraint checks that the plugin does not trust the columns of an
-// upsert that also names a constraint, because the constraint may be on other columns.
+// TestUpsertMapsByConstraint checks an upsert of maps that names both the column of the key
+// and a constraint. The constraint may be on other columns, so the plugin must reject the
+// upsert, as it rejects an upsert of maps by another column.
 func TestUpsertMapsByConstraint(t *testing.T) {
 	t.Parallel()
 	conflict := clause.OnConflict{OnConstraint: "codes", Columns: []clause.Column{{Name: "id"}}, UpdateAll: true}
@@ -167,8 +168,8 @@ func TestUpsertMapsByConstraint(t *testing.T) {
 	}
 }
 
-// TestReturningOfWriteOnlyColumn checks that the plugin does not return a column that
-// GORM may only write.
+// TestReturningOfWriteOnlyColumn checks that the plugin does not add a column to RETURNING
+// that GORM may write but not read, here Secret.
 func TestReturningOfWriteOnlyColumn(t *testing.T) {
 	t.Parallel()
 	type secretive struct {

@@ -38,8 +38,8 @@ type (
 )
 
 // TestExistingParentsAreLinked checks parents that GORM inserts by DO NOTHING for a
-// belongs-to or many-to-many relation. If the unique value of a parent exists, the child
-// is linked to the existing row.
+// belongs-to or many-to-many relation. If the table already has a row with the unique value
+// of a parent, the child must refer to that row.
 func TestExistingParentsAreLinked(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -102,8 +102,9 @@ func TestExistingRowOfAnotherType(t *testing.T) {
 	})
 }
 
-// TestExistingRowByPrimaryKey checks an upsert by a primary key without a tag. The row that it
-// finds has another ID in the tagged column than the struct, which gets this ID.
+// TestExistingRowByPrimaryKey checks an upsert by a primary key without a tag, here the code
+// of a country. The existing row has another ID in its tagged column than the struct has
+// got. The struct must get the ID of the row.
 func TestExistingRowByPrimaryKey(t *testing.T) {
 	t.Parallel()
 	type country struct {
@@ -194,9 +195,10 @@ func TestKnownParentIsNotReadAgain(t *testing.T) {
 	})
 }
 
-// TestUnknownParentIsRefused checks that a create is an error if the plugin cannot find the
-// row of a parent, because the model does not declare the unique column. MySQL and MariaDB
-// report the key of that row, so the child gets the key.
+// TestUnknownParentIsRefused checks a parent that DO NOTHING leaves out, because of a unique
+// index that the model does not declare. The plugin cannot find the existing row, so the
+// create must return an error. MySQL and MariaDB report the key of that row, so there the
+// child must get the key.
 func TestUnknownParentIsRefused(t *testing.T) {
 	t.Parallel()
 	type owner struct {

@@ -58,8 +58,9 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestListChangesDuringTheCall checks the error for a list that needs more IDs after they
-// were generated.
+// TestListChangesDuringTheCall checks a create of a list in which another goroutine clears a
+// key while the generator runs. The list then needs more IDs than the plugin has asked for.
+// The create must return an error, and leave no row without a key.
 func TestListChangesDuringTheCall(t *testing.T) {
 	t.Parallel()
 	rows := []plugintest.Entry{{}, {ID: plugintest.Preset}}

@@ -194,8 +194,9 @@ func TestSerialMaps(t *testing.T) {
 	}
 }
 
-// TestSerialMapTextKey checks that only the canonical text of an integer is an ID,
-// because other texts are the keys of other rows.
+// TestSerialMapTextKey checks maps whose key is text. The serial number is made from the key
+// if this is the canonical text of an integer, such as 17. A text such as 017 is the key of
+// another row than 17, so its serial number must be made from a new ID.
 func TestSerialMapTextKey(t *testing.T) {
 	t.Parallel()
 	type textKey struct {

@@ -313,8 +313,8 @@ func checkDeal(t *testing.T, db *gorm.DB, want deal) {
 
 // TestSerialSharedKey checks that Assign makes the serial numbers of a child from the key
 // that the child gets from its parent, or from a new ID if that key is too large for the
-// child's layout. Assign generates the IDs before it links the child, so it must generate a
-// spare ID.
+// child's layout. Assign must ask the generator for this new ID in advance, because it calls
+// the generator before it sets the key of the child.
 func TestSerialSharedKey(t *testing.T) {
 	t.Parallel()
 	type (
@@ -345,8 +345,9 @@ func TestSerialSharedKey(t *testing.T) {
 	}
 }
 
-// TestSerialSparesNoID checks that Assign generates no spare ID for a serial number, neither
-// for a row whose key no link sets (deal) nor for a row without serial numbers (badge).
+// TestSerialSparesNoID checks that Assign generates no additional ID for a serial number,
+// neither for a row whose key no parent replaces (deal) nor for a row without serial numbers
+// (badge).
 func TestSerialSparesNoID(t *testing.T) {
 	t.Parallel()
 	type badge struct {
@@ -366,8 +367,8 @@ func TestSerialSparesNoID(t *testing.T) {
 	}
 }
 
-// TestSerialOrder checks that numbers sort as keys do in any collation, and that a day is
-// a range of numbers.
+// TestSerialOrder checks that serial numbers sort as keys do in the default collation of
+// each database, and that a range of serial numbers finds exactly the rows of a day.
 func TestSerialOrder(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 6))

@@ -45,8 +45,9 @@ func storedNames(t *testing.T, db *gorm.DB, table string) map[string]types.ID {
 	return ids
 }
 
-// TestUpsertBehindTriggers checks an upsert of a table with triggers. On MySQL, a trigger sets
-// LastInsertId to 0, by which the upsert otherwise reports an existing row.
+// TestUpsertBehindTriggers checks upserts of a table with triggers. On MySQL, the plugin
+// otherwise finds the key of an existing row by LastInsertId, which a trigger sets to 0. All
+// the same, a struct, a list, a map and a parent must get the key of the existing row.
 func TestUpsertBehindTriggers(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -76,8 +77,9 @@ func TestUpsertBehindTriggers(t *testing.T) {
 	})
 }
 
-// TestUpsertBesideACounter checks an upsert of a table in which another column than the key has
-// the counter. On MySQL, LastInsertId is then a value of that column.
+// TestUpsertBesideACounter checks an upsert of a table in which another column than the key
+// has the counter. On MySQL, LastInsertId is then a value of that column, which no struct
+// may get as its key.
 func TestUpsertBesideACounter(t *testing.T) {
 	t.Parallel()
 	type ticket struct {
@@ -135,8 +137,9 @@ func TestUpsertOfAListWithUntaggedKeys(t *testing.T) {
 	})
 }
 
-// TestExistingRowOfTimeKey checks rows whose primary key has a time, which the database may
-// return in another zone or precision. An inserted row keeps its key.
+// TestExistingRowOfTimeKey checks DO NOTHING for rows whose primary key contains a time,
+// which the database may return in another zone or precision. An inserted row must keep its
+// key. A row that is left out must get the key of the existing row, or no key.
 func TestExistingRowOfTimeKey(t *testing.T) {
 	t.Parallel()
 	type reading struct {
@@ -331,8 +334,9 @@ func TestConditionalListThatReturnsKeys(t *testing.T) {
 	})
 }
 
-// TestListWithoutColumnsToUpdate checks an upsert of a list with UpdateAll whose model has no
-// column that could be updated. GORM then makes it DO NOTHING.
+// TestListWithoutColumnsToUpdate saves a list of a new row and a stored row. The model has
+// no column that could be updated, so GORM makes the upsert DO NOTHING. Each struct must
+// have the key of its row.
 func TestListWithoutColumnsToUpdate(t *testing.T) {
 	t.Parallel()
 	type visit struct {

@@ -14,7 +14,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// TestAssignThenCopy checks that an assigned tree can be stored by COPY, table by table.
+// TestAssignThenCopy checks that a tree of orders, lines and serials to which Assign has
+// given keys can be stored by COPY, table by table.
 func TestAssignThenCopy(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
@@ -68,7 +69,8 @@ type assignItem struct {
 }
 
 // TestAssignAfterUpsert checks a tree whose parent gets the key of an existing row by an
-// upsert. A second Assign must link the children to that key.
+// upsert, after Assign has given keys to the tree. A second Assign must set the foreign keys
+// of the children to the new key of the parent.
 func TestAssignAfterUpsert(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -23,7 +23,7 @@ type (
 		Parts []partOnce `gorm:"foreignKey:OwnerID"`
 		Notes []noteOnce `gorm:"foreignKey:OwnerID"`
 	}
-	// partOnce has its owner's key, and the walk reaches it only in its owner's slice.
+	// partOnce has its owner's key. Only its owner's slice leads to it.
 	partOnce struct {
 		OwnerID types.ID `gorm:"primaryKey" snowflake:"pk"`
 	}
@@ -33,8 +33,10 @@ type (
 	}
 )
 
-// TestAssignWalksOnce checks that keys are set in one walk if no link can replace a key
-// to which another row already refers.
+// TestAssignWalksOnce checks trees in which no relation can replace a key after another row
+// has copied it. Assign must then set each foreign key once, because a second time would
+// cost as much as the first. TestAssignWalksAgainForReplacedKeysOnly has trees in which a
+// second time is necessary.
 func TestAssignWalksOnce(t *testing.T) {
 	t.Parallel()
 	shared := ownerOfShared{ID: 5, Notes: []*noteOnce{{}}}
@@ -68,9 +70,10 @@ type (
 	}
 )
 
-// TestAssignReplacesEveryKey checks that a key that is replaced late reaches the rows
-// that referred to the old key, even if every model of the tree gets its key from another
-// model.
+// TestAssignReplacesEveryKey checks a list of two rows, of which the second contains the
+// first. Each ebb and each flow has the key of the row that contains it. So Assign replaces
+// the key of the first row after the flow of this row has copied it. All rows must get the
+// key 7 of the second row, although no model of the tree has only keys of its own.
 func TestAssignReplacesEveryKey(t *testing.T) {
 	t.Parallel()
 	// Only the key 7 of second is not replaced by the key of another row.
@@ -104,8 +107,9 @@ type (
 	}
 )
 
-// TestAssignEndsWhereKeysAlternate checks that Assign ends if two relations replace a key
-// in turn. It then repeats the walk as many times as there are models.
+// TestAssignEndsWhereKeysAlternate checks that Assign ends although a deed and a survey
+// replace the key of one seal in turn, each time that Assign sets the keys of the tree.
+// Assign must set them only as many times more as there are models.
 func TestAssignEndsWhereKeysAlternate(t *testing.T) {
 	t.Parallel()
 	shared := &seal{}
@@ -114,8 +118,8 @@ func TestAssignEndsWhereKeysAlternate(t *testing.T) {
 	if row.Deed.EstateID != 5 || row.Survey.EstateID != 5 || shared.SealID != 9 {
 		t.Errorf("deed of %d, survey of %d, seal of %d, want 5, 5 and 9", row.Deed.EstateID, row.Survey.EstateID, shared.SealID)
 	}
-	// The first walk, one for each of the five models, and the walk that sets serial
-	// numbers.
+	// Assign sets the foreign key of the note the first time, once more for each of the
+	// five models, and when it sets serial numbers.
 	if got, want := row.Notes[0].OwnerID.sets, 1+5+1; got != want {
 		t.Errorf("%d walks, want %d", got, want)
 	}
@@ -156,8 +160,9 @@ type (
 	aisleSeat struct{ Letter uint8 }
 )
 
-// TestAssignRejectsTwoParentsOfAnyShape checks that Assign detects rows with two parents
-// in all forms of parents and rows.
+// TestAssignRejectsTwoParentsOfAnyShape checks that Assign detects a row with two parents in
+// three unusual cases. Both parents are the same row in two relations, or the keys of the
+// parents are behind nil pointers, or the shared rows have only one byte.
 func TestAssignRejectsTwoParentsOfAnyShape(t *testing.T) {
 	t.Parallel()
 	label, item, seats := &plaque{}, &crateItem{}, make([]aisleSeat, 2)

@@ -75,8 +75,8 @@ type assignUntagged struct {
 
 type assignUntaggedLine struct{ ID, OrderID int64 }
 
-// TestAssignRejects checks the errors for values that are no trees, for trees that Assign
-// cannot link, and for wrong models.
+// TestAssignRejects checks the errors for values that are no trees, for trees whose foreign
+// keys Assign cannot set, and for wrong models.
 func TestAssignRejects(t *testing.T) {
 	t.Parallel()
 	var none *plugintest.AssignOrder
@@ -122,8 +122,8 @@ func TestAssignRejects(t *testing.T) {
 	}
 }
 
-// TestAssignAcceptsStoredParents checks that Assign links children to a parent whose
-// untagged key is set, as after its INSERT.
+// TestAssignAcceptsStoredParents checks that Assign sets foreign keys to a parent whose key
+// has no tag but is set, as after its INSERT.
 func TestAssignAcceptsStoredParents(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
@@ -217,8 +217,9 @@ func TestAssignPassesTheContextAndIgnoresSkip(t *testing.T) {
 	}
 }
 
-// TestRowsChangeDuringTheCall checks the error for rows that need more IDs after they
-// were generated. No row may be left without a key or a serial number.
+// TestRowsChangeDuringTheCall checks Create and Assign of rows that another goroutine
+// changes while the generator runs, so that they need more IDs than were asked for. Both
+// must return an error, and not leave a row without a key or a serial number.
 func TestRowsChangeDuringTheCall(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

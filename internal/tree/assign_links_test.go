@@ -49,8 +49,8 @@ type (
 	}
 )
 
-// TestAssignLinksSerialsOfOtherTypes checks that a foreign key to a serial number may be
-// of a type that scans text.
+// TestAssignLinksSerialsOfOtherTypes checks that a foreign key to a serial number may be a
+// type whose Scan accepts text, or a pointer to such a type or to a string.
 func TestAssignLinksSerialsOfOtherTypes(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, plugintest.NewPlugin(t))
@@ -195,7 +195,8 @@ type (
 		Part  *partTally `gorm:"foreignKey:OwnerID"`
 		Notes []noteTally
 	}
-	// partTally has its owner's key, and the walk may reach a partTally before its owner.
+	// partTally has its owner's key. A pointer may lead Assign to a partTally before its
+	// owner.
 	partTally struct {
 		OwnerID types.ID `gorm:"primaryKey" snowflake:"pk"`
 	}
@@ -205,16 +206,17 @@ type (
 	}
 )
 
-// TestAssignWalksAgainForReplacedKeysOnly checks the number of walks that set foreign keys.
-// If a link may replace a key, there are two such walks, and one more after each walk in
-// which a link replaced a key.
+// TestAssignWalksAgainForReplacedKeysOnly checks how often Assign sets the foreign key of a
+// note. In this tree a relation may replace the key of a part, to which other rows could
+// already refer. So Assign sets all foreign keys twice, and once more each time it has
+// replaced a key.
 func TestAssignWalksAgainForReplacedKeysOnly(t *testing.T) {
 	t.Parallel()
 	db := plugintest.Dry(t, plugintest.NewPlugin(t))
 	for name, test := range map[string]struct {
 		part partTally
 		note tally
-		want int // number of walks
+		want int // how often Assign sets the foreign key of the note
 	}{
 		"nothing set":             {want: 2},
 		"the key is right":        {part: partTally{OwnerID: 5}, want: 2},
@@ -232,11 +234,12 @@ func TestAssignWalksAgainForReplacedKeysOnly(t *testing.T) {
 	}
 }
 
-// TestAssignFailsInEachWalk checks that Assign returns the error of a foreign key that
-// cannot be set, whichever of the three walks that set foreign keys fails.
+// TestAssignFailsInEachWalk checks the error of a foreign key that cannot be set. Assign
+// sets the foreign key of this note three times, and the test lets one of these times fail,
+// or none.
 func TestAssignFailsInEachWalk(t *testing.T) {
 	t.Parallel()
-	for failAt := range 4 { // 0 means that no walk fails
+	for failAt := range 4 { // 0 means that no time fails
 		tree := tallied{ID: 5, Part: &partTally{OwnerID: 6}, Notes: []noteTally{{TalliedID: tally{failAt: failAt}}}}
 		if err := gormflake.Assign(plugintest.Dry(t, plugintest.NewPlugin(t)), &tree); errors.Is(err, plugintest.ErrInjected) != (failAt > 0) {
 			t.Errorf("the link fails in walk %d: got %v", failAt, err)
@@ -313,7 +316,7 @@ type (
 // may also be the foreign key of a belongs-to relation.
 func TestAssignTypeColumnIsAForeignKey(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{"exhibit", "picture"} { // if they differ, the last link wins, as in GORM
+	for _, kind := range []string{"exhibit", "picture"} { // if they differ, the foreign key that is set last wins, as in GORM
 		label := &exhibitLabel{Kind: &exhibitKind{Name: kind}}
 		row := exhibit{Labels: []*exhibitLabel{label, label}} // reached twice, so that Assign compares the parents
 		plugintest.AssignOrFail(t, plugintest.NoDatabase(t, plugintest.NewAssignGenerator()), &row)
@@ -336,8 +339,8 @@ type (
 	}
 )
 
-// TestAssignCycleBelowTheRoot checks that the walk ends if a relation leads back to its
-// own model, which is not the root.
+// TestAssignCycleBelowTheRoot checks that Assign ends if a relation leads from a model to
+// the same model, here from a branch to branches, below a row of another model.
 func TestAssignCycleBelowTheRoot(t *testing.T) {
 	t.Parallel()
 	row := grove{Trees: []groveBranch{{Branches: make([]groveBranch, 1)}}}
@@ -362,8 +365,8 @@ type (
 	}
 )
 
-// TestAssignSlicesThatContainEachOther checks that the walk ends for slices of two models
-// that contain each other.
+// TestAssignSlicesThatContainEachOther checks that Assign ends for slices of two models that
+// contain each other.
 func TestAssignSlicesThatContainEachOther(t *testing.T) {
 	t.Parallel()
 	warps, wefts := make([]warp, 1), make([]weft, 1)

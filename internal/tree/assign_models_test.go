@@ -61,7 +61,7 @@ type assignDoc struct {
 }
 
 // assignRevision has foreign keys in its primary key. The key to which its blobs refer is
-// therefore complete only after it is linked itself.
+// therefore complete only after Assign has set these foreign keys.
 type assignRevision struct {
 	TenantID int64        `gorm:"primaryKey;autoIncrement:false"`
 	DocID    types.ID     `gorm:"primaryKey"`

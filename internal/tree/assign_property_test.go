@@ -27,8 +27,8 @@ type assignLeaf struct {
 	OwnerType string
 }
 
-// randomNodes links nodes at random, also in cycles, with some keys and wrong foreign
-// keys set. No node has two parents.
+// randomNodes returns nodes that refer to each other at random, also in cycles. Some of
+// their keys are set, and some of their foreign keys are wrong. No node has two parents.
 func randomNodes(r *rand.Rand) []*assignNode {
 	nodes := make([]*assignNode, 1+r.IntN(30))
 	for i := range nodes {
@@ -68,8 +68,9 @@ func addReachable(n *assignNode, all map[*assignNode]bool) {
 	}
 }
 
-// TestAssignRandomGraphs checks that Assign ends for random rows that refer to each
-// other, also in cycles, sets each key once, and links all rows.
+// TestAssignRandomGraphs checks Assign for random rows that refer to each other, also in
+// cycles. Assign must end, keep the keys that are set, generate one ID for each other key,
+// and set all foreign keys.
 func TestAssignRandomGraphs(t *testing.T) {
 	t.Parallel()
 	gen := plugintest.NewAssignGenerator()
@@ -98,7 +99,8 @@ func TestAssignRandomGraphs(t *testing.T) {
 	}
 }
 
-// problems returns the keys that are unset, duplicate or changed, and the wrong links.
+// problems returns the keys that are unset, duplicate or changed, and the wrong foreign
+// keys.
 func problems(all map[*assignNode]bool, preset map[*assignNode]types.ID) (found []string) {
 	report := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	nodes, leaves := map[types.ID]bool{}, map[types.ID]bool{}

@@ -48,7 +48,7 @@ func TestAssignThenWrite(t *testing.T) {
 	})
 }
 
-// writeBatches inserts the rows table by table, so that GORM links no rows.
+// writeBatches inserts the rows table by table, so that GORM sets no foreign keys.
 func writeBatches(t *testing.T, db *gorm.DB, shape plugintest.AssignShape, tree any) {
 	t.Helper()
 	tables := shape.Tables(tree)

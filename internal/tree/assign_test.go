@@ -82,8 +82,9 @@ func TestAssignKeepsKeysAndOverwritesLinks(t *testing.T) {
 	}
 }
 
-// TestAssignAgainLinksAgain checks that a second Assign links the rows again after a
-// parent got another key.
+// TestAssignAgainLinksAgain checks a tree whose parent gets another key after Assign. A
+// second Assign must set the foreign keys of the children to this key, and keep the keys of
+// the children.
 func TestAssignAgainLinksAgain(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
@@ -136,7 +137,7 @@ func TestAssignRowAtTheSameAddress(t *testing.T) {
 	type hull struct {
 		First  rivet    `gorm:"foreignKey:HullID"`
 		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
-		Rivets []*rivet `gorm:"foreignKey:HullID"` // pointers, so that the walk records the rows
+		Rivets []*rivet `gorm:"foreignKey:HullID"` // pointers, so that Assign records the rows that it has reached
 	}
 	h := &hull{First: rivet{Name: "a"}, Rivets: []*rivet{{Name: "b"}}}
 	plugintest.AssignOrFail(t, plugintest.NoDatabase(t, plugintest.NewAssignGenerator()), []*hull{h})
@@ -161,7 +162,7 @@ func TestAssignFromTheChild(t *testing.T) {
 	}
 }
 
-// TestAssignSliceWithinItself checks that the walk ends if a slice contains itself.
+// TestAssignSliceWithinItself checks that Assign ends if a slice contains itself.
 func TestAssignSliceWithinItself(t *testing.T) {
 	t.Parallel()
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())

@@ -90,7 +90,9 @@ func rowsIn(t *testing.T, db *gorm.DB, table string) (n int64) {
 	return n
 }
 
-// TestGeneratorFails checks that the generator is called before the transaction begins.
+// TestGeneratorFails checks a create whose generator fails. No statement may reach the
+// database, not even BEGIN, because the plugin calls the generator first. The same row can
+// be created later.
 func TestGeneratorFails(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -138,8 +140,9 @@ func TestGeneratorFailsForChildren(t *testing.T) {
 	})
 }
 
-// TestGeneratorBreaksContract checks that IDs that a generator does not set become
-// neither zero keys nor keys of the previous statement.
+// TestGeneratorBreaksContract checks a generator that leaves an element of its block unset.
+// The create must return an error, and not store the row with the key 0, or with a key of
+// the statement before.
 func TestGeneratorBreaksContract(t *testing.T) {
 	t.Parallel()
 	gen := &plugintest.Failing{Left: 10}

@@ -16,7 +16,8 @@ import (
 	"github.com/gormflake/gormflake/internal/test/plugintest"
 )
 
-// treeWalk visits every struct of some trees once, and every link of each struct.
+// treeWalk visits every struct of some trees once. It passes each struct to row, and each
+// pair of an owner and a related row to link.
 type treeWalk struct {
 	forest *forest
 	seen   map[treeAddress]bool

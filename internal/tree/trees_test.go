@@ -18,11 +18,11 @@ import (
 // treeCases is the number of cases for each database, which makes 2,000 on all five.
 const treeCases = 400
 
-// TestRandomTrees creates random trees by random paths, and compares the database with
-// the trees. The key of every struct is the key of its row, every foreign key is the key
-// of the parent, and there is no other row. A failing case prints as few steps as
-// possible, and the command that runs it again. GORMFLAKE_TEST_TREES sets the number of
-// cases of each database.
+// TestRandomTrees creates random trees by Create, Assign, upserts and other ways, and
+// compares the database with the trees. The key of every struct is the key of its row, every
+// foreign key is the key of the parent, and there is no other row. A failing case prints as
+// few steps as possible, and the command that runs it again. GORMFLAKE_TEST_TREES sets the
+// number of cases of each database.
 func TestRandomTrees(t *testing.T) {
 	t.Parallel()
 	cases := treeCases

@@ -7,8 +7,9 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// If the leader is killed, cut off or frozen, no ID is issued twice. As a control,
-// generators whose stores treat unanswered writes as acknowledged must issue IDs twice.
+// If the leader is killed, cut off or frozen, no ID is issued twice. As a control, the test
+// also runs generators whose stores treat unanswered writes as acknowledged. In the long form
+// these must issue IDs twice.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	config := storetest.ClusterConfig{

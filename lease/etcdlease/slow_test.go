@@ -8,8 +8,10 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// A server whose replies take long stops a process only above the times that
-// docs/operating.md has.
+// docs/operating.md says up to which time per statement a process can start, extend its
+// window, and release its worker. The test delays each reply of the server by these times,
+// and the process must succeed. In the long form it also tries longer times, with which the
+// process must fail.
 func TestSlowReplies(t *testing.T) {
 	t.Parallel()
 	server := testserver.Etcd(t)

@@ -129,7 +129,8 @@ func (s *cancelling) Txn(ctx context.Context, request *pb.TxnRequest) (*pb.TxnRe
 	return reply, err
 }
 
-// Every call of a store with invalid arguments returns the errors of New.
+// New returns no error. If its arguments are invalid, every call of the store must return all
+// errors about them.
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	client := connect(t, "http://127.0.0.1:1")
@@ -150,7 +151,8 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-// A key that ends in no worker, or whose value is no record, is an error of the read.
+// Another program has written a key that ends in no worker, or whose value is no record. Load
+// must return an error.
 func TestForeignKey(t *testing.T) {
 	t.Parallel()
 	client := connect(t, testserver.Etcd(t).URL())

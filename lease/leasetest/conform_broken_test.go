@@ -422,8 +422,9 @@ var spoiledOptions = []struct {
 	{"check that always fails", func(s *optionalStore) { s.check = errors.New("no") }, "check"},
 }
 
-// An optionalStore that no test spoils passes the suite. So if a spoiled optionalStore fails,
-// the cause is the spoiled method.
+// An optionalStore that no test spoils must pass the suite. Otherwise
+// TestConformFindsSpoiledStores would prove nothing, because the suite could fail for another
+// reason than the spoiled method.
 func TestOptionalStoreConforms(t *testing.T) {
 	t.Parallel()
 	leasetest.Conform(t, opener(func() lease.Store { return optional(func(*optionalStore) {}) }))

@@ -16,7 +16,8 @@ var (
 	second = lease.Record{Bound: 20, Owner: "second"}
 )
 
-// Each fault returns its error, and writes the record or not. The fault applies to one call
+// A CompareAndSwap with the fault None, LoseRequest or LoseReply must return the error of its
+// fault, and must write the record, except with LoseRequest. The fault applies to one call
 // only, so that the next call succeeds.
 func TestMemoryFaults(t *testing.T) {
 	t.Parallel()
@@ -112,9 +113,9 @@ func TestMemoryDown(t *testing.T) {
 	}
 }
 
-// The hook of OnCall chooses the fault of a call, here of Load. It may use the store itself,
-// for example to write like another process. The hook here writes before a CompareAndSwap,
-// which must then be refused. OnCall(nil) removes the hook.
+// The hook of OnCall chooses the fault of a call, here for Load. The hook may use the store
+// itself. Here it writes a record before a CompareAndSwap, like another process, so that the
+// CompareAndSwap must be refused. OnCall(nil) removes the hook.
 func TestMemoryOnCall(t *testing.T) {
 	t.Parallel()
 	m := leasetest.NewMemory()

@@ -79,7 +79,9 @@ func TestServerSettings(t *testing.T) {
 	}
 }
 
-// If a check fails, the next call repeats it.
+// The server is down at the first call of the store, so that the store cannot read the
+// server's settings. The next calls must read them, and must fail because the server evicts
+// keys. Once the server does not evict keys, the same store must work.
 func TestSettingsAreReadUntilTheyAreKnown(t *testing.T) {
 	t.Parallel()
 	server := testserver.Redis(t, append([]string{"--maxmemory-policy allkeys-lru"}, durable...)...)
@@ -101,9 +103,9 @@ func TestSettingsAreReadUntilTheyAreKnown(t *testing.T) {
 	storetest.Holds(t, store, map[int]lease.Record{})
 }
 
-// If a setting becomes worse while the store is in use, Check logs one warning. If the
-// server now evicts keys, Check fails, so that no worker is claimed, but a holder can still
-// extend its window.
+// A setting of the server becomes worse while the store is in use. Check must log one
+// warning. If the server now evicts keys, Check must also fail, so that no worker is claimed,
+// but a holder must still be able to extend its window.
 func TestChangedSettings(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -82,7 +82,8 @@ func TestGetFails(t *testing.T) {
 	}
 }
 
-// If many calls start at once, one of them reads the settings.
+// A hundred calls start at once on a store that has not read the server's settings yet. Only
+// one of them may read the settings.
 func TestSettingsAreReadOnceForAll(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, testserver.Redis(t, durable...))

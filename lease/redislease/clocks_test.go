@@ -8,16 +8,16 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
-// A process whose clock is wrong blocks its worker only briefly, because the store has a
-// clock to compare with.
+// A process whose clock is wrong must block its worker only briefly, because the store has a
+// clock with which the lease compares the clock of the process.
 func TestWrongClocks(t *testing.T) {
 	t.Parallel()
 	server := testserver.Redis(t)
 	storetest.WrongClocks(t, func() storetest.Client { return storeOf(t, server) })
 }
 
-// Processes whose clocks are right continue if the server restarts with a wrong clock. A
-// process that starts is refused while the server's clock is behind.
+// The server restarts with a wrong clock. Processes whose clocks are right must continue.
+// While the server's clock is behind, a process that starts must be refused.
 func TestWrongServerClock(t *testing.T) {
 	t.Parallel()
 	server := testserver.Redis(t, "--appendonly yes")

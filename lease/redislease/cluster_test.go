@@ -15,17 +15,17 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
-// Redis acknowledges writes that its replicas may never get, so that a failover forgets
-// them. No ID is issued twice by leases that settle for a window. The test also checks
-// that leases that do not settle issue IDs twice.
+// Redis acknowledges writes that its replicas may never get, so that a failover forgets them.
+// Leases that settle for a window must issue no ID twice. As a control, the test also runs
+// leases that do not settle. In the long form these must issue IDs twice.
 func TestClusterSentinel(t *testing.T) {
 	t.Parallel()
 	lossyFailovers(t, testcluster.RedisSentinel(t, durable...), openFailover)
 }
 
-// On Valkey, too, failovers let leases that settle for a window issue no ID twice. Valkey has
-// WAITAOF. After the failovers, the store must still wait for the disk of the master that
-// the sentinels name.
+// The failovers of TestClusterSentinel, on Valkey. Valkey also has WAITAOF, by which the
+// store waits until a write is on the disk. After the failovers, the store must still send
+// WAITAOF once for a write, to the master that the sentinels name.
 func TestClusterSentinelValkey(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.ValkeySentinel(t, durable...)
@@ -46,8 +46,9 @@ func openFailover(addresses []string) redis.UniversalClient {
 	return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: testcluster.SentinelMaster, SentinelAddrs: addresses})
 }
 
-// A failover of a Redis cluster forgets writes as well. No ID is issued twice by leases that
-// settle for a window, and leases that do not settle issue IDs twice.
+// A failover of a Redis cluster forgets acknowledged writes, too. Leases that settle for a
+// window must issue no ID twice. As a control, the test also runs leases that do not settle.
+// In the long form these must issue IDs twice.
 func TestClusterRedis(t *testing.T) {
 	t.Parallel()
 	lossyFailovers(t, testcluster.RedisCluster(t, durable...), func(addresses []string) redis.UniversalClient {

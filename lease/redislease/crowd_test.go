@@ -11,8 +11,9 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
-// Thousands of leases start at once over forty connections. Each gets its worker, and the
-// store reads the settings only once for all of them.
+// Many leases start at once over forty connections, ten thousand in the long form, and
+// otherwise three hundred. Each must get a worker of its own. The store must read the
+// server's settings only once for all of them.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {

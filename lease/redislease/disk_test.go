@@ -12,10 +12,11 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
-// If a server has WAITAOF, and its settings were to sync each write when the store read them,
-// the store acknowledges a write only if the server answers that the write is on its disk. A
-// write may not be, because a setting has changed since, or because the server does not sync
-// while it saves. The write is then an error, and the store reads the settings again.
+// A server has WAITAOF, and synced each write when the store read its settings. After a write
+// the store asks by WAITAOF whether the write is on the disk. In all cases but the first it
+// is not, because a setting has changed since, or because the server does not sync while it
+// saves. CompareAndSwap must then return an error, and the store must read the settings again
+// and log a warning. After a while, writes must succeed again.
 func TestWritesAreOnDisk(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

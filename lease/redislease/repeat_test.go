@@ -7,7 +7,8 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// No ID is issued twice behind a proxy that repeats a write whose answer it has lost.
+// A proxy in front of the server may send a write again whose answer it has lost. No ID may
+// be issued twice behind such a proxy, and no lease may lose its worker.
 func TestRepeatedWrites(t *testing.T) {
 	t.Parallel()
 	storetest.Repeated(t, testserver.Redis(t, durable...), dial)

@@ -44,7 +44,8 @@ func TestWritableReplicaIsRefused(t *testing.T) {
 	})
 }
 
-// If a primary becomes a replica, a holder on it can no longer extend its window.
+// A primary becomes a replica while a store uses it. Every further call of the store must
+// fail, so that a holder cannot extend its window there.
 func TestPrimaryBecomesReplica(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {

@@ -85,8 +85,8 @@ func (twice) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// A replica refuses the store's reads, because their script writes. A read by a replica
-// would lack the last writes of its primary.
+// A read by a replica would lack the last writes of its primary. The script by which the
+// store reads also contains a command that writes, so that a replica must refuse it.
 func TestReplicaIsRefused(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
@@ -133,8 +133,8 @@ func TestRefusedWritesAreNotApplied(t *testing.T) {
 	}
 }
 
-// A node of a cluster has not got the slot of the store's key. CompareAndSwap must return the
-// node's error, which the node sends without running the script.
+// A node of a cluster does not have the slot of the store's key, because it has no slots. It
+// refuses a script without running it. CompareAndSwap must return the node's error.
 func TestNodeRefusesOtherSlots(t *testing.T) {
 	t.Parallel()
 	node := testserver.Redis(t, append([]string{"--cluster-enabled yes"}, durable...)...)
@@ -145,7 +145,8 @@ func TestNodeRefusesOtherSlots(t *testing.T) {
 	}
 }
 
-// Every call of a store with invalid arguments returns the errors of New.
+// New returns no error. If its arguments are invalid, every call of the store must return all
+// errors about them.
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
@@ -175,7 +176,8 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-// A field whose name is no worker, or whose value is no record, is an error of the read.
+// Another program has written a field whose name is no worker, or whose value is no record,
+// into the hash of a namespace. Load must return an error.
 func TestForeignField(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, testserver.Redis(t, durable...))

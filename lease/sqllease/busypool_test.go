@@ -25,9 +25,10 @@ type busyPool struct {
 	transaction, window     time.Duration // of each row; of the lease
 }
 
-// A lease extends its window in time if the window is four times as long as the longest
-// transaction, even with a long queue. Unless GORMFLAKE_TEST_TORTURE is long, the times
-// are a twentieth of the times in the table.
+// Transactions of many goroutines use all connections of the pool over which a lease extends
+// its window. The window is at least four times as long as a transaction. The lease must
+// extend it in time, so that no creation of a row fails, even if many goroutines wait for a
+// connection. In the short form the times are a twentieth of the times in the table.
 func TestBusyPool(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.Postgres, testdb.SQLite} {

@@ -122,7 +122,8 @@ func endsDaylightSaving(t *testing.T, s *testserver.Server) {
 	}
 }
 
-// SQLite only has the clock of the process, with which the process cannot check itself.
+// SQLite only has the clock of the process, with which the process cannot check itself. So a
+// store on SQLite must not be a lease.Clock.
 func TestSQLiteHasNoClock(t *testing.T) {
 	t.Parallel()
 	store := newStore(testdb.Open(t, testdb.SQLite))
@@ -133,7 +134,7 @@ func TestSQLiteHasNoClock(t *testing.T) {
 	}
 }
 
-// Now returns the pool's error.
+// If the pool is closed, Now must return an error.
 func TestNowFails(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)

@@ -12,11 +12,11 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// survivesFaults injects faults of each kind into a cluster, and expects no ID twice.
-// Some generators have short windows and wrong clocks, and others the default window,
-// which is longer than every fault. As a control, generators whose stores ignore the
-// comparison in CompareAndSwap must issue IDs twice, which shows that the test finds
-// faults. longOnly are faults for the long form of the tests.
+// survivesFaults injects faults of each kind into a cluster, and expects that no ID is issued
+// twice. Some generators have short windows and wrong clocks, and others the default window,
+// which is longer than every fault. As a control, it also runs generators whose stores ignore
+// the comparison in CompareAndSwap. In the long form these must issue IDs twice, which shows
+// that the test can find a mistake. longOnly are faults for the long form only.
 func survivesFaults(t *testing.T, c storetest.ClusterConfig, faults, longOnly []testcluster.Fault) {
 	t.Helper()
 	c.Dial, c.Control, c.Repeat = dial, ignoringCompare, 7
@@ -95,8 +95,9 @@ func everyOther(parameter string) func() string {
 	}
 }
 
-// A cluster that fails over to a lagging standby forgets acknowledged writes, so that
-// IDs are issued twice. Settling for a window prevents that.
+// A PostgreSQL cluster fails over to a standby that lacks acknowledged writes. Leases that
+// settle for a window must issue no ID twice. As a control, the test also runs leases that do
+// not settle. In the long form these must issue IDs twice.
 func TestClusterPostgresThatForgets(t *testing.T) {
 	t.Parallel()
 	storetest.Failovers(t, storetest.ClusterConfig{

@@ -180,8 +180,9 @@ func TestConformMemory(t *testing.T) {
 	})
 }
 
-// The store keeps its contract on a database in memory that several connections share,
-// whose locks have another error.
+// The store keeps its contract on a database in memory that several connections share. On
+// such a database, SQLite reports a lock by another error than on a file, and the store must
+// know both errors.
 func TestConformSharedCache(t *testing.T) {
 	t.Parallel()
 	testdb.Open(t, testdb.SQLiteMattn) // skips without cgo

@@ -169,7 +169,7 @@ func awaitIdle(t *testing.T, pool *sql.DB) {
 	}
 }
 
-// Connect returns an error of the pool at once.
+// If the pool is closed, Connect must return the error of the pool.
 func TestConnectFails(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -182,7 +182,8 @@ func TestConnectFails(t *testing.T) {
 	})
 }
 
-// Connections that died with the server cause no error once the server is back.
+// The server restarts, so that all idle connections of the pool are dead. Connect must return
+// a connection that works, and no error.
 func TestConnectAfterRestart(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T) (*testserver.Server, *gorm.DB){

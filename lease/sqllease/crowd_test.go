@@ -14,8 +14,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Thousands of leases start at once over forty connections, and each gets its worker
-// within the limit.
+// Many leases start at once over forty connections, ten thousand in the long form, and
+// otherwise three hundred. Each must get a worker of its own. In the long form they must all
+// be ready within the limit.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	for target, limit := range map[testdb.Target]time.Duration{
@@ -40,8 +41,9 @@ func fortyConnections(t *testing.T, db *gorm.DB) *gorm.DB {
 	return db
 }
 
-// Twenty thousand workers in the table, in the long form a hundred thousand, do not slow an
-// extension down, and a worker can still be claimed.
+// The table has twenty thousand workers, or a hundred thousand in the long form. An extension
+// of a window must not take much longer than in a table of few workers, and a lease must
+// still be able to claim a worker.
 func TestExtensionAmongManyWorkers(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

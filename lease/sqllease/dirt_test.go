@@ -87,10 +87,10 @@ var postgresDirt = []dirt{
 	{"no triggers", []string{"SET session_replication_role = replica"}, "", false},
 }
 
-// A program returns a connection to the pool in one of many states, for example with an
-// open transaction. The store must detect each state before it uses the connection. It must
-// not write or read inside a transaction of the program, nor commit it, and must still
-// write by a clean connection if the pool can make one.
+// A program returns a connection to the pool in an unusual state, for example with an open
+// transaction. The store must not write or read inside a transaction of the program, nor
+// commit it. It must write the record in spite of the state, over a new connection if the
+// state requires that. It may fail only if every connection of the pool has the state.
 func TestDirt(t *testing.T) {
 	t.Parallel()
 	for target, dirts := range map[testdb.Target][]dirt{
@@ -107,9 +107,10 @@ func TestDirt(t *testing.T) {
 	}
 }
 
-// pgx closes a connection with an open transaction, but other drivers, and pgx before 5.9,
-// return it to the store. The store must find the transaction itself, because a write that
-// it made inside would be lost when the transaction is rolled back.
+// A program returns a connection with an open transaction to the pool. pgx closes such a
+// connection. Other drivers, and pgx before 5.9, pass it on to the store. The store must then
+// find the transaction itself, because a write inside it would be lost when the transaction
+// is rolled back.
 func TestDirtUnderOtherDrivers(t *testing.T) {
 	t.Parallel()
 	for _, d := range postgresDirt {
@@ -272,8 +273,8 @@ func wantUntouched(t *testing.T, db *gorm.DB, want map[int]lease.Record) {
 }
 
 // Behind PgBouncer, the settings of a program stay on the server's connection, which the next
-// client uses. The store must write in spite of these settings, or fail without changing a
-// record if the state is one that it reports. In statement mode the states with an open
+// client uses. The store must write in spite of these settings. In a state that it logs, it
+// may fail instead, without changing a record. In statement mode the states with an open
 // transaction are not possible.
 func TestDirtBehindPgBouncer(t *testing.T) {
 	t.Parallel()

@@ -14,10 +14,11 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// A program leaves a transaction open on the only connection of its pool, over which
-// its lease is extended, and rolls it back later. The rollback must not undo an
-// acknowledged write of the store, because another process takes the worker at the
-// bound in the table.
+// A program has a pool of one connection, over which its lease extends its window too. It
+// begins a transaction on this connection, or sets autocommit=0, and rolls back later. The
+// rollback must not undo a write that the store has acknowledged to the lease. Otherwise
+// another process, which takes the worker at the bound in the table, would issue IDs of the
+// lease again.
 func TestDirtySession(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

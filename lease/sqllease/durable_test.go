@@ -91,8 +91,9 @@ func wantLevel(t *testing.T, db *gorm.DB, want int) {
 	}
 }
 
-// The store also restores the setting of the connection after a failed write, whose
-// context ended while another process had the writer lock.
+// A write fails, because its context ends while another transaction has the writer lock. The
+// store raises synchronous for its writes, and must restore the level of the connection after
+// this failure, too.
 func TestSQLiteSettingIsRestored(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.SQLite, testdb.SQLiteMattn} {
@@ -113,10 +114,9 @@ func TestSQLiteSettingIsRestored(t *testing.T) {
 	}
 }
 
-// If the context ends during the write, the store still restores the setting of the
-// connection. It does so under another context, because some drivers refuse to execute a
-// statement whose context has ended, as the proxy does here. If the store could not
-// restore the setting, it would have to close the connection.
+// The context ends during the write. Some drivers refuse to execute a statement whose context
+// has ended, as the proxy does here. So the store must restore the setting of the connection
+// under another context. Otherwise it would have to close the connection.
 func TestSQLiteSettingIsRestoredAfterTheContextEnds(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
@@ -162,7 +162,8 @@ func TestSQLiteAttachedDatabase(t *testing.T) {
 	}
 }
 
-// A connection whose setting cannot be restored does not return to the pool.
+// The statement that restores the level of synchronous fails. The store must close the
+// connection, so that the program does not get a connection with another level.
 func TestSQLiteSettingCannotBeRestored(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)

@@ -368,9 +368,10 @@ func (f *failover) awaitAlarm(m *storetest.Member) {
 		worker, s.Losses, s.Regressions, m.Errors(), 2*f.Window)
 }
 
-// This test shows that TestFailoverSynchronousStandby and TestFailoverStalledLog can fail. If
-// a broken store counts a write as acknowledged because it has read the write, their failovers
-// must cause duplicates.
+// TestFailoverSynchronousStandby and TestFailoverStalledLog must be able to fail. Here the
+// members have a broken store, which counts a write as acknowledged if it can read the
+// written record. An ID must be issued twice in at least one of up to ten failovers of each
+// kind.
 func TestFailoverFindsTrustedReads(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("GORMFLAKE_TEST_FAILOVERS") == "" {

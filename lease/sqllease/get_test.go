@@ -117,10 +117,10 @@ func enter(t *testing.T, queue lease.Queue) (leave func()) {
 	return leave
 }
 
-// Get of 33 keys takes at most a quarter of the time of Load when the table has grown to
-// 10,000 rows, because Get must not read all rows. A server may use a plan that it made while
-// the table was empty. So one connection first runs the statement ten times on the empty
-// table, because PostgreSQL keeps a plan from the sixth time on.
+// The table has grown to 10,000 rows. Get of 33 keys must take at most a quarter of the time
+// of Load, because Get must not read all rows. A server may keep a plan that it made while
+// the table was empty. So the test first runs the statement ten times on the empty table over
+// one connection, because PostgreSQL keeps a plan from the sixth time on.
 func TestGetOfMany(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -51,8 +51,8 @@ func TestSettingsOfGORM(t *testing.T) {
 	}
 }
 
-// If the application's handle prepares statements, GORM prepares none for the store, whose
-// statements would otherwise fail through poolers that do not keep prepared statements.
+// The application's handle prepares its statements. GORM must prepare no statement of the
+// store, because prepared statements fail through poolers that do not keep them.
 func TestPreparedStatements(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -63,8 +63,9 @@ func generatorOf(t *testing.T, store lease.Store, window time.Duration) *snowfla
 	return gen
 }
 
-// At first use the store logs a warning for a setting under which the server forgets writes
-// only if its machine dies.
+// A server whose binary log is on, but is not synced at each commit, forgets writes when its
+// machine dies. The store must log one warning of such a setting at its first use. Under the
+// other settings of the test it must log nothing.
 func TestBinaryLog(t *testing.T) {
 	t.Parallel()
 	const forgets = " and log_bin is on, which forgets the last writes when the machine dies, whatever innodb_flush_log_at_trx_commit is: SET GLOBAL sync_binlog = 1, and set it in the option file"
@@ -108,8 +109,9 @@ func undoing(db *gorm.DB) (add, drop []string) {
 	}, []string{"DROP TRIGGER keep_old ON snowflake_workers", "DROP FUNCTION keep_old()"}
 }
 
-// Check refuses a table that has become unfit since first use, because a trigger was added
-// or because a table without a key has taken its place.
+// A table becomes unfit after the store's first use, because a trigger is added, or because a
+// table without a key takes its place. Check must then return an error that names the flaw.
+// Once the trigger is dropped, Check must return nil again.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -139,9 +141,9 @@ func wantCheck(t *testing.T, store lease.Store, flaw string) {
 	}
 }
 
-// Somebody adds a trigger that undoes each extension. Every lease then ends with its window.
-// As long as the trigger exists, no lease acquires a worker, neither in place of a lost worker
-// nor as a newcomer. Once the trigger is dropped, all leases continue.
+// Somebody adds a trigger that undoes each extension, so that the windows of all leases end.
+// As long as the trigger exists, no lease may acquire a worker, neither in place of a lost
+// worker nor as a newcomer. Once the trigger is dropped, all leases must continue.
 func TestUndoingTriggerAddedLive(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -50,8 +50,9 @@ func behindPooler(t *testing.T, bouncer *testserver.Server, mode string) *gorm.D
 	return open(t, postgres.Open(bouncer.URL()+"&default_query_exec_mode="+mode))
 }
 
-// Without max_prepared_statements, pgx's default mode fails, because a statement that
-// one client has prepared exists, or is missing, for another client.
+// Without max_prepared_statements, pgx's default mode fails behind PgBouncer, because a
+// statement that one client has prepared exists, or is missing, for another client. The error
+// of the store must contain the two ways to avoid this.
 func TestPgBouncerPreparedStatements(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)

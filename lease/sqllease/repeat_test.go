@@ -7,8 +7,8 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// A proxy in front of a database may repeat a statement whose answer it has lost. No ID is
-// issued twice behind such a proxy.
+// A proxy in front of a database may send a write again whose answer it has lost. No ID may
+// be issued twice behind such a proxy, and no lease may lose its worker.
 func TestRepeatedWrites(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{

@@ -158,7 +158,8 @@ func ddlOf(t *testing.T, db *gorm.DB) string {
 	return statement
 }
 
-// The store logs a warning once, even if several first calls run at once.
+// Eight first calls of a store run at once on a server that may forget writes. The store must
+// log one warning.
 func TestWarnsOnce(t *testing.T) {
 	t.Parallel()
 	db := replacing("current_setting('fsync')", "'off'")(t, testdb.Open(t, testdb.Postgres))

@@ -178,8 +178,9 @@ var brokenPostgres = []brokenTable{
 	{"two flaws", columns("", "bound", "INTEGER"), "bound is integer; " + noKey},
 }
 
-// The store refuses each table that cannot keep a worker to one holder, before it writes. If the
-// error has a fix, the store accepts the table after the fix.
+// The store must refuse each table that cannot keep a worker to one holder, before it writes.
+// Except for a view, the error has SQL that fixes the table. After this SQL the store must
+// accept the table.
 func TestBrokenTables(t *testing.T) {
 	t.Parallel()
 	for target, shapes := range map[testdb.Target][]brokenTable{
@@ -317,9 +318,10 @@ table "snowflake_workers" cannot keep a worker to one holder: `+noKey+`: want UN
 // and triggers than its own, if they keep every record exactly.
 func TestGoodTables(t *testing.T) {
 	t.Parallel()
-	// Row level security does not apply to the owner of a table. A session that has created a
-	// temporary table searches the schema of that table before the search_path. The table of the case "case matters" has a broken neighbour whose
-	// name differs only in case.
+	// The store must accept "security for others", because row level security does not apply
+	// to the owner of a table. In "temporary schema", the session has created another temporary
+	// table, so that it searches a further schema before the search_path. In "case matters",
+	// a broken table has a name that differs only in case.
 	unique := columns("UNIQUE (worker_id, namespace)")
 	for target, tables := range map[testdb.Target]map[string]string{
 		testdb.SQLite: {
@@ -532,8 +534,9 @@ func TestLoadRefusesNull(t *testing.T) {
 	})
 }
 
-// A worker that is not a number is an error of the read, because SQLite can store text in a
-// column of integers.
+// SQLite can store text in a column of integers. If the worker_id of a row is no number, Load
+// must return an error that contains the text. A proxy replaces the worker_id by a text on
+// every database.
 func TestLoadRefusesText(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

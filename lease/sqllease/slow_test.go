@@ -9,9 +9,10 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/storetest"
 )
 
-// A database that takes long for each statement stops a process only above the times that
-// docs/operating.md has, although a start, an extension and a release each send several
-// statements.
+// docs/operating.md says up to which time per statement a process can start, extend its
+// window, and release its worker. The test delays each statement by these times, and the
+// process must succeed. In the long form it also tries longer times, with which the process
+// must fail.
 func TestSlowStatements(t *testing.T) {
 	t.Parallel()
 	for name, target := range map[string]testdb.Target{

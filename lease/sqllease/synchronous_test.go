@@ -56,10 +56,11 @@ func (s *galeraStatements) take() []string {
 	return all
 }
 
-// On a node of a Galera cluster, which may lag, the reads of a store wait for writes that
-// other nodes have acknowledged (wsrep_sync_wait = 7). An UPDATE that has changed no row is
-// repeated in the same way, because the node may have lacked the latest version of the
-// row. Afterwards the application's session has its own setting again.
+// A node of a Galera cluster may lag. So the reads of a store must wait for writes that other
+// nodes have acknowledged, by wsrep_sync_wait = 7. An UPDATE that has changed no row must be
+// repeated in the same way, because the node may have lacked the latest version of the row.
+// Afterwards the application's session must have its own setting again. A proxy makes one
+// MariaDB server answer like such a node.
 func TestSynchronousOnGalera(t *testing.T) {
 	t.Parallel()
 	const set, reset = "SET SESSION wsrep_sync_wait = 7", "SET SESSION wsrep_sync_wait = 0"
@@ -91,7 +92,8 @@ func TestSynchronousOnGalera(t *testing.T) {
 	}
 }
 
-// A session that already waits for the cluster keeps its setting.
+// The application's session already waits for the cluster, by wsrep_sync_wait = 15. Load must
+// not change this setting.
 func TestSynchronousSessionOnGalera(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.MariaDB)
@@ -109,8 +111,11 @@ func TestSynchronousSessionOnGalera(t *testing.T) {
 	}
 }
 
-// If the session's setting cannot be changed, the store does not read records. If the setting
-// cannot be restored, the store closes the session, so that the application does not get it.
+// Load reads, raises and restores wsrep_sync_wait, and reads the records in between. Each of
+// these statements fails once. Except for the statement that restores the setting, Load must
+// return the error. In all cases the application must get no connection on which
+// wsrep_sync_wait is changed, so the store closes the connection if it cannot restore the
+// setting.
 func TestSynchronousSettingFails(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.MariaDB)
@@ -137,7 +142,8 @@ func TestSynchronousSettingFails(t *testing.T) {
 	}
 }
 
-// The store sends no further statements to a server that is not in a cluster.
+// On a server that is not in a cluster, Load must send only the statement that reads the
+// records.
 func TestSynchronousOnOneServer(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {

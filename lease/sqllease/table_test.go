@@ -135,8 +135,8 @@ func schemaOf(t *testing.T, db *gorm.DB) string {
 	return schema
 }
 
-// Many processes use a database without the table for the first time at once. Each must be
-// able to write, although only one of them creates the table.
+// 64 stores use a database without the table for the first time at once, like processes that
+// start together. Each must be able to write, although only one of them creates the table.
 func TestCreateConcurrently(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -226,7 +226,8 @@ func TestNotCreatedOnOtherErrors(t *testing.T) {
 	}
 }
 
-// Equal records of different namespaces are independent.
+// Namespaces with similar names, such as "b", "B" and "b ", have equal records. A write in
+// one namespace must not change the records of the others.
 func TestNamespacesWithEqualRecords(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

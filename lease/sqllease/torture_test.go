@@ -103,8 +103,8 @@ func TestTortureMySQL(t *testing.T) {
 	storetest.Torture(t, testserver.MySQL(t), leasetest.TortureConfig{})
 }
 
-// The store refuses a server whose settings can forget writes, before it takes a
-// worker.
+// MariaDB and MySQL forget writes with innodb_flush_log_at_trx_commit=0 if the server dies.
+// Acquire must fail with an error that names this setting.
 func TestMariaDBThatForgetsIsRefused(t *testing.T) {
 	t.Parallel()
 	t.Run("mariadb", func(t *testing.T) {
@@ -117,7 +117,8 @@ func TestMariaDBThatForgetsIsRefused(t *testing.T) {
 	})
 }
 
-// refusesToForget expects the error of a lease to name the server's setting.
+// refusesToForget expects that Acquire returns an error that names
+// innodb_flush_log_at_trx_commit.
 func refusesToForget(t *testing.T, server *testserver.Server) {
 	t.Helper()
 	store, closeStore, err := dial(t.Context(), server.URL(), "default")

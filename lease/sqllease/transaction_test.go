@@ -27,8 +27,9 @@ var (
 // transactionRefused is the error of a store whose handle is a transaction.
 const transactionRefused = "sqllease: db is a transaction, and a worker taken in it would be free again after a rollback: pass the handle that gorm.Open returned"
 
-// New refuses every kind of handle that leads to a transaction, because a rollback would
-// free a worker that is in use.
+// A program passes New a handle that leads to a transaction. Every call of the store must
+// fail, for every kind of such a handle, because a rollback would free a worker that is in
+// use.
 func TestRefusesTransactions(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -80,7 +81,8 @@ func wantError(t *testing.T, name string, store lease.Store, want string) {
 	}
 }
 
-// New refuses a handle that was not opened, or has no pool or an unknown dialect.
+// A program passes New a handle that was not opened, or that has no usable pool or an unknown
+// dialect. Every call of the store must return an error that says so.
 func TestRefusesHandles(t *testing.T) {
 	t.Parallel()
 	const unopened = "sqllease: db is nil or was not opened: want the handle that gorm.Open returned"
@@ -155,8 +157,9 @@ func deferred(t *testing.T, db *gorm.DB) *gorm.DB {
 	return open(t, sqlite.New(sqlite.Config{DriverName: d.DriverName, DSN: file}))
 }
 
-// A transaction that holds the only connection of the pool waits for the call, and the
-// call waits for the connection. The end of the context ends both waits.
+// A transaction holds the only connection of the pool, and waits for a call of the store,
+// which waits for this connection. The call must end with its context, and its error must
+// name the transaction as a possible reason. After the transaction the store must work again.
 func TestPoolOfOne(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -209,8 +212,9 @@ func checkLate(t *testing.T, call string, ctx context.Context, err error, text s
 	}
 }
 
-// A call that waits for a locked row ends with its context. Its error contains the
-// cause of the context and the possible reason for the wait.
+// A call of CompareAndSwap waits for a row that another transaction has locked. The call must
+// end with its context. Its error must contain the cause of the context, and say that the
+// database has not answered.
 func TestLockedRow(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -232,8 +236,8 @@ func TestLockedRow(t *testing.T) {
 // writerLock is part of the error of a call that waits for SQLite's only writer.
 const writerLock = "a transaction of the application, or of another process, holds SQLite's writer lock"
 
-// A call waits for the writer lock until its context ends, independent of the busy
-// timeout.
+// Another transaction has SQLite's writer lock. A call of the store must wait for the lock
+// until its context ends, whatever the busy timeout of the connection is.
 func TestSQLiteWriter(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.SQLite, testdb.SQLiteMattn} {

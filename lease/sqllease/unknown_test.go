@@ -160,7 +160,8 @@ type stateError string
 func (e stateError) Error() string    { return string(e) }
 func (e stateError) SQLState() string { return string(e) }
 
-// A call that finds its new record already written has not written it.
+// The record already equals the new record of a call of CompareAndSwap, and no longer its old
+// record. The call must return false, because it has not written the record.
 func TestWrittenByAnother(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -156,7 +156,8 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-// A node whose name is no worker, or whose data is no record, is an error of the read.
+// Another program has created a node whose name is no worker, or whose data is no record.
+// Load must return an error.
 func TestForeignNode(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, testserver.ZooKeeper(t).URL())

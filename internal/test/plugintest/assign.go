@@ -152,7 +152,7 @@ func WantLoaded(t *testing.T, db *gorm.DB, shape AssignShape, tree any) {
 }
 
 // Meddler is a generator that calls Meddle before it generates IDs, for example to change
-// rows between the two walks of Assign.
+// rows after the plugin has counted the IDs that they need.
 type Meddler struct {
 	LayoutCounter
 	Meddle func()

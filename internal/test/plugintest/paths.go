@@ -210,8 +210,8 @@ func GenericPaths[T any](k RowKind) []Path {
 	}
 }
 
-// RunPaths creates rows in each of these ways and compares the table with the keys that
-// the caller sees.
+// RunPaths creates rows by each of the paths, and compares the table with the keys that the
+// caller sees.
 func RunPaths(t *testing.T, db *gorm.DB, kind RowKind, paths []Path) {
 	t.Helper()
 	Migrate(t, db, kind.newModel())

@@ -59,8 +59,10 @@ func playGoTest() {
 const notInstalled = "note: tests that start their own redis, etcd are skipped, here and in the modules under lease/; " +
 	"to run them too:\n  redis\n  etcd\n  make test\n"
 
-// TestNote checks that the note reaches the standard error of go test, although go test
-// discards the output of a package that passes.
+// TestNote checks that the note on skipped tests reaches the standard error of go test,
+// although go test discards the output of a package that passes. The note must not appear
+// there if no test is skipped, if tests are only listed, if go test shows the output of the
+// package (-v), or if a user starts the binary by hand.
 func TestNote(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -112,8 +114,10 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// TestNoteInRegularFile checks a standard error that is a regular file. A second write
-// position would make the note and go test overwrite each other.
+// TestNoteInRegularFile checks the note if the standard error of go test is a regular file.
+// The file must have all lines of go test, and may have the note between them. If the note
+// were written with a write position of its own, the note and the lines would overwrite each
+// other.
 func TestNoteInRegularFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log")

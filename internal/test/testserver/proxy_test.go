@@ -38,8 +38,9 @@ func echo(t *testing.T) (address string, lines <-chan string) {
 	return listener.Addr().String(), received
 }
 
-// TestProxyLosesSome checks that the server executes each marked request, but its client
-// gets no reply, while other requests on the same connection are answered.
+// TestProxyLosesSome checks a proxy that loses the reply to each marked request. The server
+// must receive the request, and its client must get no reply. A request without the mark,
+// earlier on the same connection, must be answered.
 func TestProxyLosesSome(t *testing.T) {
 	t.Parallel()
 	address, received := echo(t)

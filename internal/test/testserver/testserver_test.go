@@ -220,8 +220,9 @@ func TestMySQLIsNotMariaDB(t *testing.T) {
 	}
 }
 
-// TestServersWanted checks that an installed server is started only if the environment
-// allows it.
+// TestServersWanted checks that a test is skipped if GORMFLAKE_TEST_SERVERS does not allow
+// tests to start servers, and GORMFLAKE_TEST_REQUIRE does not name its server. A wrong value
+// of GORMFLAKE_TEST_SERVERS must make the test fail.
 func TestServersWanted(t *testing.T) {
 	for _, test := range []struct{ name, servers, require, wantSkip, wantFatal string }{
 		{"unset", "", "", "set GORMFLAKE_TEST_SERVERS=all", ""},

@@ -48,7 +48,8 @@ func TestCheckNamespace(t *testing.T) {
 	}
 }
 
-// A write whose old and new records are equal is refused.
+// CheckRecords returns an error for a write whose old and new records are equal, and nil for
+// other writes.
 func TestCheckRecords(t *testing.T) {
 	t.Parallel()
 	old, next := lease.Record{Bound: 10, Owner: "owner"}, lease.Record{Bound: 11, Owner: "owner"}

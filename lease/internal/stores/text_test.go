@@ -8,7 +8,8 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/stores"
 )
 
-// A record is written as bound|owner, and no other text is accepted as a record.
+// FormatRecord writes a record as bound|owner. ParseRecord must return an error for texts of
+// other forms, also for other texts of the same number, such as +1 and 01.
 func TestRecordText(t *testing.T) {
 	t.Parallel()
 	// This form must not change, because processes of other versions of the library read
@@ -29,7 +30,8 @@ func TestRecordText(t *testing.T) {
 	}
 }
 
-// Each text that ParseRecord accepts is the only text of its record.
+// If ParseRecord accepts a text, FormatRecord must return the same text for the record. So no
+// record has two texts.
 func FuzzParseRecord(f *testing.F) {
 	f.Add("1763733600000|web-1/42/XYZ")
 	f.Add("0|")

@@ -10,8 +10,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
-// Logical time follows a step back only if commit succeeds. Otherwise calls that have
-// read the old time and calls that have read the new time could issue the same ID.
+// Follow makes logical time follow a step back only if the function commit, its argument,
+// returns true. Otherwise calls that have read the old time and calls that have read the new
+// time could issue the same ID.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	const back = 10 * time.Minute
@@ -246,7 +247,7 @@ func TestCanceledSleepWithALeader(t *testing.T) {
 	}
 }
 
-// The context may end every kind of sleep.
+// A sleep of any length ends with the error of the context, if the context has ended.
 func TestCanceledSleep(t *testing.T) {
 	t.Parallel()
 	for _, left := range []time.Duration{50 * time.Microsecond, 500 * time.Microsecond, 30 * time.Millisecond} {
@@ -348,8 +349,8 @@ func TestScriptedClockIsNeverTrusted(t *testing.T) {
 	}
 }
 
-// A comparison without the lock renews the trust only if the wall clock has not moved,
-// or is a little behind, and if no offset is left of a step.
+// Reconfirm, which compares the clocks without the lock, renews the trust only if the wall
+// clock shows logical time, or is a little behind.
 func TestReconfirm(t *testing.T) {
 	t.Parallel()
 	c := newStarted()
@@ -374,9 +375,9 @@ func TestReconfirm(t *testing.T) {
 	}
 }
 
-// While an offset of a step back is recorded, a comparison without the lock must not
-// renew the trust, even if the wall clock has meanwhile caught up. Only a comparison
-// under the lock sets the offset back to zero.
+// The clock has recorded the offset of a step back, and the wall clock has caught up since.
+// Reconfirm, which compares the clocks without the lock, must not renew the trust, because
+// only a comparison under the lock sets the offset back to zero.
 func TestReconfirmAfterAStepBack(t *testing.T) {
 	t.Parallel()
 	c := newStarted()

@@ -7,9 +7,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// The name of a note has the arguments that differ from those of the first note. It is
-// empty if no argument differs, and leaves out errors of the database. In the last case,
-// the first note has fewer arguments than the second.
+// In a list of notes of the same kind, a text prints the first note in full, and only the
+// names of the others. The name of a note consists of its arguments that differ from those of
+// the first note. It is empty if no argument differs, and it leaves out errors of the
+// database. In the last case, the first note has fewer arguments than the second.
 func TestNoteName(t *testing.T) {
 	t.Parallel()
 	const format = "Column %s of table %s is odd: %v."
@@ -34,8 +35,8 @@ func TestNoteName(t *testing.T) {
 	}
 }
 
-// A note begins with a capital, also if it begins with the name of an object. Its name
-// does not, because it stands in a sentence.
+// A note begins with a capital, even if its first word is the name of an object. The result
+// of Name does not begin with a capital, because it stands inside a sentence.
 func TestNoteCapital(t *testing.T) {
 	t.Parallel()
 	var f engine.Findings

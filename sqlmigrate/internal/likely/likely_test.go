@@ -10,10 +10,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// The name of a column shows whether the column refers to a key that is moved. The
-// columns are of table audits. The meaning is named if the column refers to a given key,
-// weak if it may, role if it refers to some table, elsewhere if it refers to a table
-// whose key is not given, and empty otherwise.
+// The name of a column shows whether the column may refer to a key. All columns are of table
+// audits, and keys are the keys that are moved. The meaning is named if the name means one of
+// the keys, weak if it may mean one of them, elsewhere if it means a table whose key is not
+// in keys, role if it means a row of a table that it does not name, as creator_id does, and
+// empty if it means no key.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	var all []plan.TableName
@@ -185,9 +186,9 @@ func TestJoins(t *testing.T) {
 	}
 }
 
-// A comment of a column shows that the column holds a key of order_lines if it names the
-// key, or the table together with a word for a key. The keys of the map are comments, and
-// the values are whether they do.
+// A comment of a column shows that the column holds a key of order_lines if the comment names
+// the key, or the table together with a word for a key. The keys of the map are comments, and
+// the values say whether a comment shows this.
 func TestComments(t *testing.T) {
 	t.Parallel()
 	key := likely.Key{Table: plan.TableName{Name: "order_lines"}, Column: "id"}
@@ -207,9 +208,11 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// The probes of a sample lie between the smallest and the largest value of the sample. This
-// also holds if the difference of these values exceeds the largest int64, for example if a
-// column has a negative number and a Snowflake ID.
+// Probes are random numbers that are looked up as keys, besides the values of a column. They
+// show which part of all numbers are keys, and so how much it means that the values are keys.
+// They must lie between the smallest and the largest value of the column's sample. This also
+// holds if the difference of these values exceeds the largest int64, for example if a column
+// has a negative number and a Snowflake ID.
 func TestProbes(t *testing.T) {
 	t.Parallel()
 	for name, ends := range map[string][2]int64{

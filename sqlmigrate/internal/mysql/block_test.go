@@ -249,9 +249,10 @@ func TestMySQLMissingTable(t *testing.T) {
 	})
 }
 
-// Revert refuses if there are Snowflake IDs, because they do not fit the former types,
-// and because a database that assigns keys again would continue after the largest
-// Snowflake ID.
+// After Apply, a program writes a Snowflake ID, or a negative number into a column that was
+// unsigned. Revert must refuse, because the former types do not hold these numbers, and
+// because a database that assigns keys again would continue after the largest Snowflake ID.
+// It must change neither the schema nor the rows.
 func TestMySQLRevertRefusesLargeIDs(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -288,8 +289,9 @@ func TestMySQLRevertRefusesLargeIDs(t *testing.T) {
 }
 
 // MySQL from 8.4 on keeps an existing foreign key to columns without a unique key, but
-// rejects a new one by default. The plan must not drop such a foreign key, because it
-// could not be added back.
+// rejects a new one by default. If the plan dropped such a foreign key, it could not add it
+// back. So in a default session of MySQL, the plan has a blocker that names the variable to
+// set. In a session with this variable, and on MariaDB, the move and its way back succeed.
 func TestMySQLForeignKeyToNoUniqueKey(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

@@ -17,14 +17,14 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/test/migratetest"
 )
 
-// mysqlAtWork returns the other connections of the database that wait for a table. It
-// does not count other waits, because they end soon, for example the wait of MySQL for a
-// commit.
+// mysqlAtWork is a query for the IDs of the other connections of the database that wait for a
+// table. It leaves out other waits, because they end soon, for example the wait of MySQL for
+// a commit.
 const mysqlAtWork = "SELECT ID FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND COMMAND = 'Query' AND STATE LIKE 'Waiting for table%' AND ID <> CONNECTION_ID()"
 
-// mysqlWaits opens a transaction that reads table users, calls apply, and calls end with
-// the waiting connection as soon as apply waits for the table. It returns the connections
-// that still wait after apply has returned, and the error of apply.
+// mysqlWaits opens a transaction that reads table users, calls apply, and calls end with the
+// ID of the waiting connection as soon as apply waits for the table. It returns the IDs of
+// the connections that still wait after apply has returned, and the error of apply.
 func mysqlWaits(t *testing.T, db *gorm.DB, end func(waiting string), apply func() error) ([]string, error) {
 	t.Helper()
 	reader := db.Begin()

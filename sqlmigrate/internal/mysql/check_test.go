@@ -67,8 +67,9 @@ func TestMySQLNewCheck(t *testing.T) {
 }
 
 // The server writes the expression of a CHECK differently after the type of a column has
-// changed. The plan must not take a CHECK that existed at the inspection for a new one. So a
-// run can be resumed, repeated and taken back.
+// changed. The plan must not take a CHECK that existed at the inspection for a new one. Here
+// Apply is canceled at the MODIFY of table notes, resumed and repeated, and Revert runs
+// twice. Both CHECKs must still exist at the end.
 func TestMySQLOldCheck(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

@@ -33,9 +33,9 @@ func mysqlDump(t *testing.T, db *gorm.DB) string {
 	return text.String()
 }
 
-// If a run is stopped at any statement and resumed, and then taken back, every
-// AUTO_INCREMENT counter has its original value. If a counter fell, the database would
-// assign the key of a deleted row again.
+// Apply (up) or Revert (down) is stopped at a statement and resumed. After Revert, every
+// AUTO_INCREMENT counter must have its original value, which is above the key of a deleted
+// row. If a counter fell, the database would assign the key of this row again.
 func TestMySQLCounterNeverFalls(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

@@ -18,8 +18,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 )
 
-// kills is the number of kills. It is so large that several of the kills end a session
-// while the session opens a table.
+// kills is how often each subtest kills a session, at a random moment. It is so large that
+// several of the kills end a session while the session opens a table.
 const kills = 60
 
 // If a session of MariaDB is killed while it opens a table, the triggers of the table

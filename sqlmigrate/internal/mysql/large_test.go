@@ -19,9 +19,10 @@ import (
 )
 
 // mysqlLarge returns the statements that create connected tables, and the names of the
-// tables. Each table refers to two others. Every third table has a composite key, and
-// every fifth one has generated columns and a trigger. There are also views of three
-// levels, procedures, and partitioned tables, which cannot have foreign keys.
+// tables. Each table except the first has two foreign keys to earlier tables. Every third
+// table has a composite key, and every fifth one has generated columns and a trigger. There
+// are also views of three levels, procedures, and partitioned tables, which cannot have
+// foreign keys.
 func mysqlLarge(tables int) (statements, names []string) {
 	for i := range tables {
 		name := fmt.Sprintf("t%03d", i)
@@ -106,9 +107,10 @@ func mysqlLargeRows(names []string) (statements []string) {
 	return statements
 }
 
-// A plan for many connected tables is made in time. After the move, all references still
-// hold for keys that a float cannot store. The way back restores the database as a dump
-// program sees it.
+// Inspect plans the move of many connected tables within a limit of time. After the move, all
+// references hold for keys above 2^53, which a float cannot store. Revert refuses while there
+// are Snowflake IDs. Once they are deleted, it restores the database as a dump program sees
+// it.
 func TestMySQLLarge(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

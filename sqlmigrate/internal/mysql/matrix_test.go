@@ -74,9 +74,10 @@ func mysqlShopIn(t *testing.T, db *gorm.DB, key, auto string) (second string) {
 	return second
 }
 
-// Keys of every integer type, with and without AUTO_INCREMENT, become bigint in all
-// tables that refer to them, also in another database. The rows stay, the foreign keys
-// are enforced, and the way back restores the schema.
+// Keys with and without AUTO_INCREMENT become bigint in all tables that refer to them, also
+// in another database. On MariaDB the keys have each of the integer types, and on MySQL int
+// and bigint. The rows stay, the foreign keys are enforced, and the way back restores the
+// schema.
 func TestMySQLMatrix(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

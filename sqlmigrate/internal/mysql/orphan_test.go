@@ -65,9 +65,9 @@ func TestMySQLOrphansBlock(t *testing.T) {
 	})
 }
 
-// Apply finds orphans before it changes the database. These can be orphans that were
-// inserted after the inspection, or orphans in large tables, which Inspect does not
-// search.
+// Rows that violate a foreign key are inserted after the inspection, so the plan has no
+// blocker for them. Apply must find them before it changes the database, and its error must
+// have a query for them. After they are deleted, the same plan completes the move.
 func TestMySQLOrphansRejectedFirst(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

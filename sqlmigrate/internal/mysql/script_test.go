@@ -209,9 +209,9 @@ func mysqlPart(t *testing.T, db *gorm.DB, statements []string) {
 	migratetest.MySQLPool(t, tool).Close()
 }
 
-// The server can continue a statement of Apply after Apply has lost its connection. The
-// next Apply must wait for the end of this statement, and then complete the move without
-// losing a row.
+// The test cancels Apply while the server copies table orders. The server can continue this
+// statement after Apply has returned. The next Apply must wait for the end of the statement,
+// and then complete the move without losing a row.
 func TestMySQLResumesBehindLostStatement(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

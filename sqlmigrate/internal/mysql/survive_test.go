@@ -91,8 +91,9 @@ var mysqlAsMariaDB = strings.NewReplacer(
 	"CHECK ((`id` > 0))", "CHECK (`id` > 0)",
 )
 
-// Names with quotes, line ends and verbs of a format, names that differ only in case, and
-// the longest names do not break a statement.
+// Names that contain quotes, line ends or verbs of package fmt, names that differ only in
+// case, and the longest names do not break a statement. Tables with such names are moved and
+// moved back.
 func TestMySQLOddNames(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
@@ -174,8 +175,9 @@ func TestMySQLKeyZero(t *testing.T) {
 	})
 }
 
-// A key whose values come from a DEFAULT loses it, as another key loses AUTO_INCREMENT.
-// The text of a comment does not count as a DEFAULT.
+// Phase detach drops the DEFAULT of a key, as it drops AUTO_INCREMENT, so that the database
+// rejects a row without a key. The comment of the column contains the word DEFAULT, which the
+// plan must not take for a DEFAULT that is left. Revert restores the schema.
 func TestMySQLDefaultOfKey(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

@@ -30,11 +30,11 @@ type hostile struct {
 // hostileInsert is the insert of a table that does not need another one.
 const hostileInsert = "INSERT INTO t (id, r) VALUES (%[1]d, %[1]d)"
 
-// hostileTables returns the tables. Some have a feature that rejects large keys, and some
-// have it in a form that accepts them.
+// hostileTables returns the tables of TestMySQLHostileTables. Some have a feature that
+// rejects large keys, and some have it in a form that accepts them.
 func hostileTables() []hostile {
-	// These begin the definition of a table whose key the database does not assign, or
-	// assigns.
+	// columns begins the definition of a table whose key the database does not assign, and
+	// assigned begins that of a table whose key the database assigns.
 	const columns, assigned = "CREATE TABLE t (id int NOT NULL PRIMARY KEY, r int, ", "CREATE TABLE t (id int NOT NULL AUTO_INCREMENT PRIMARY KEY, r int, "
 	return []hostile{
 		{name: "check of the key", make: []string{columns + "CONSTRAINT small CHECK (id < 1000000))"}, want: "small"},

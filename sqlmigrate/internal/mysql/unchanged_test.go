@@ -59,9 +59,9 @@ func mysqlWantChanged(t *testing.T, err error, table string) {
 	}
 }
 
-// If somebody has changed a table after the inspection, a plan or a migration file would
-// silently undo the change, because they contain whole definitions. They must refuse
-// before they change the schema.
+// Somebody changes a table after the inspection. A plan and its migration files contain whole
+// definitions of columns and foreign keys, so they would silently undo the change. Both must
+// refuse before they change the schema.
 func TestMySQLRefusesChanged(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {

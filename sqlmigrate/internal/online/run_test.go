@@ -31,8 +31,9 @@ type fake struct {
 	table  int                          // number of rows of the table
 	commit time.Duration                // how long the commit of a batch takes, as a part of took
 
-	steering plan.Steering
-	running  int // number of statements that run on the server
+	steering  plan.Steering
+	running   int    // number of statements that run on the server
+	afterStep func() // is called after each step that is no batch; may be nil
 }
 
 var (
@@ -82,6 +83,9 @@ func (f *fake) RunStep(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, next 
 	}
 	f.steps++
 	f.move = next
+	if f.afterStep != nil {
+		f.afterStep()
+	}
 	return nil
 }
 
@@ -165,8 +169,9 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// The pause between batches depends on the pace, on how long a batch takes, and on how
-// long its commit takes.
+// At the polite pace, the copy pauses after a batch for as long as the batch took, and longer
+// if the commit took more than a fifth of the allowed stall. At full pace, it pauses only if
+// the commit took longer than the stall, and for the excess. The allowed stall is 50 ms.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -307,8 +312,9 @@ func TestTries(t *testing.T) {
 	})
 }
 
-// If stage constrain finds rows that differ, Apply copies all rows again, but at most three
-// times. If the fourth comparison still finds such rows, Apply returns an error.
+// If stage constrain finds rows that differ between a table and its copy, Apply copies all
+// rows again, but at most three times. If the fourth comparison still finds such rows, Apply
+// returns an error.
 func TestDiffers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -352,8 +358,9 @@ func TestDiffersElsewhere(t *testing.T) {
 	})
 }
 
-// Revert fails if the check at its beginning finds different rows, and if a step of the last
-// stage is done. After a failed check, the move still goes forwards.
+// Revert first compares the rows. If rows differ, it fails, and the move can still go
+// forwards. Revert also fails if a step of the last stage is done, because this stage has no
+// way back. Otherwise it takes all stages back.
 func TestWayBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

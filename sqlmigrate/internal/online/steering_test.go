@@ -12,8 +12,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Each request of an operator, such as a pause, makes a move wait before one of its steps,
-// until the operator withdraws the request.
+// An operator pauses a move, holds its swap, restricts it to certain hours, or limits it by
+// the number of statements that run on the server. Each of these requests makes the move wait
+// before one of its steps, until the operator withdraws the request.
 func TestSteering(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -58,8 +59,9 @@ func TestSteering(t *testing.T) {
 	}
 }
 
-// An operator can hold the swap of a table of any size. The run reads the request before the
-// swap, also if it has read the requests less than a second before, for a copy that was short.
+// An operator can hold the swap of a table of any size. A run reads the requests of the
+// operator once a second, and the copy of a small table may take less than that. So the run
+// must read the requests again before the swap.
 func TestHoldSwapOfSmallTables(t *testing.T) {
 	t.Parallel()
 	for _, rows := range []int{10, 20_000, 95_000} {
@@ -209,10 +211,11 @@ func TestSwapDoesNotWaitAfterItsCheck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(), online.Defaults()
+		f.afterStep = func() { f.steering.Paused = f.steps == 2 } // after the step of stage prepare and the check
 		c.Progress = func(p plan.OnlineProgress) {
-			f.steering.Paused = f.steps == 2 // after the step of stage prepare and the check
 			if p.Waiting != "" {
 				t.Errorf("it waits before %s, for %s", p.Stage, p.Waiting)
+				f.steering.Paused = false
 			}
 		}
 		if err := online.New(f, nil, nil, checkedMove(), c).Apply(t.Context()); err != nil || f.steps != 3 {

@@ -158,8 +158,8 @@ COMMENT ON COLUMN t.h IS 'said'; GRANT SELECT (h) ON t TO PUBLIC; ALTER TABLE t 
 	equal(t, "narrow", narrow, nil, "a from -32768 to 32767, f from -2147483648 to 2147483647, h from -2147483648 to 2147483647, ")
 }
 
-// A default contains the schema of the names that it uses. The expression of a generated
-// column is no default.
+// Defaults returns the expression of a DEFAULT with the schema of each name in it. The
+// expression of a generated column is not a DEFAULT.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	r := open(t, "CREATE TABLE t (a serial, b integer, c integer GENERATED ALWAYS AS (b + 1) STORED)")
@@ -198,9 +198,10 @@ COMMENT ON SEQUENCE held IS 'said'`)
 	})
 }
 
-// Sizes lists parents before their partitions. A partitioned table has no rows of its
-// own, and a partition that was never analyzed counts as such. The relations of a
-// partition are the table, its index, and two for the TOAST table and the index of that.
+// Sizes lists a partitioned table before its partitions. The partitioned table has no rows of
+// its own. A partition that was never analyzed has 0 rows and the field NotAnalyzed. The
+// field Relations counts four relations of a partition, which are the table, its index, the
+// TOAST table, and the index of the TOAST table.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	r := open(t, `CREATE TABLE p (id integer PRIMARY KEY, body text) PARTITION BY RANGE (id); CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (10);
@@ -227,9 +228,9 @@ CREATE TABLE p2 PARTITION OF p DEFAULT; INSERT INTO p SELECT n FROM generate_ser
 	}
 }
 
-// Indexes returns the indexes that use a column only in an expression, in the predicate
-// or as an included column too. A definition begins at USING even if the index has a name
-// that contains this word.
+// Indexes finds the indexes of a column, also if an index has the column only in an
+// expression, in its predicate, or as an included column. IndexClauses returns the definition
+// of an index from USING on, even if the name of the index contains this word.
 func TestIndexes(t *testing.T) {
 	t.Parallel()
 	r := open(t, `CREATE TABLE t (id integer CONSTRAINT key PRIMARY KEY DEFERRABLE, a text, b integer);
@@ -263,7 +264,8 @@ COMMENT ON CONSTRAINT key ON t IS 'said'; COMMENT ON INDEX i IS 'seen'`)
 	})
 }
 
-// A foreign key is found by the columns of either table.
+// ForeignKeys finds a foreign key by one of its columns in the child or in the parent, and
+// does not find it by another column.
 func TestForeignKeys(t *testing.T) {
 	t.Parallel()
 	r := open(t, `CREATE TABLE a (x integer, y integer, PRIMARY KEY (y, x));
@@ -290,8 +292,9 @@ CREATE TABLE b (p integer, q integer, z integer); ALTER TABLE b ADD CONSTRAINT f
 	}
 }
 
-// A trigger changes rows if it fires before an INSERT or UPDATE of a row. It is on update
-// if it is enabled and fires for an UPDATE of any column.
+// ChangesRows is true for a trigger that fires before an INSERT or UPDATE of a row, because
+// such a trigger can change the row. OnUpdate is true for an enabled trigger that fires for
+// an UPDATE of any column. It is false for a trigger that names columns in UPDATE OF.
 func TestTriggers(t *testing.T) {
 	t.Parallel()
 	r := open(t, `CREATE TABLE t (id integer); CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql COST 7 AS 'BEGIN END';
@@ -314,9 +317,10 @@ ALTER TABLE t DISABLE TRIGGER d`)
 	equal(t, "triggers", got, r.Err(), []facts{{"a", "O", true, false}, {"b", "O", false, true}, {"c", "O", true, false}, {"d", "D", false, false}})
 }
 
-// Uses leaves out objects that follow a change of the column by themselves, such as constraints
-// and indexes, but not extended statistics. Users returns all objects that use a column. Checks,
-// CheckClauses and Rules return the constraints and rules of a table.
+// Uses returns the generated columns and views that use a column. It leaves out objects that
+// follow a change of the column by themselves, such as constraints and indexes. Users returns
+// all objects that use a column. Checks, CheckClauses and Rules return the constraints and
+// rules of a table.
 func TestUses(t *testing.T) {
 	t.Parallel()
 	r := open(t, `CREATE TABLE t (id serial PRIMARY KEY CHECK (id > 0), twice integer GENERATED ALWAYS AS (id * 2) STORED, other integer REFERENCES t);

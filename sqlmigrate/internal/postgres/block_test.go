@@ -98,9 +98,9 @@ var pgBlockers = []struct {
 	{"key above the generator's", "CREATE TABLE big (id bigint PRIMARY KEY); INSERT INTO big VALUES (9000000000000000000)", "big", "column id", []any{"big"}, true},
 }
 
-// A plan with a blocker is refused before it changes anything. Except for silent cases,
-// PostgreSQL also refuses the statements of the plan. Otherwise the blocker would be
-// unnecessary.
+// A plan with a blocker is refused before it changes anything. PostgreSQL itself must also
+// refuse the statements of the plan, except in the cases with silent. If it executed them,
+// the blocker would be unnecessary.
 func postgresBlockers(t *testing.T, server *migratetest.PgServer) {
 	for _, test := range pgBlockers {
 		t.Run(test.name, func(t *testing.T) {

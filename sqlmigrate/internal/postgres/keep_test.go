@@ -57,8 +57,8 @@ const pgDeep = `CREATE TABLE p3 PARTITION OF p FOR VALUES FROM ('2023-01-01') TO
 CREATE TABLE p3a PARTITION OF p3 FOR VALUES FROM ('2023-01-01') TO ('2023-02-01');
 `
 
-// A move up and down keeps the properties of each case, with the library and with
-// migration files.
+// A move and its way back keep the properties of each case of pgKept, by Apply and Revert,
+// and by migration files.
 func postgresKept(t *testing.T, server *migratetest.PgServer) {
 	migratetest.Run(t, server.Admin, "CREATE ROLE keeping")
 	for _, test := range pgKept {

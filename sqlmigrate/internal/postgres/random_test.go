@@ -116,8 +116,8 @@ func (s *pgRandomSchema) make() string {
 	return s.text.String()
 }
 
-// A schema of random features is the same after a move up and down. It combines features
-// that no other test combines.
+// A schema of random features is the same as before after a move and its way back, by Apply
+// and Revert, and by migration files. It combines features that no other test combines.
 func postgresRandom(t *testing.T, server *migratetest.PgServer) {
 	migratetest.Run(t, server.Admin, "CREATE ROLE random")
 	for seed := range uint64(8) {

@@ -109,8 +109,10 @@ func postgresRollsBack(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// If another session holds a lock, Apply fails after the lock timeout, changes nothing,
-// and names the statement that waited.
+// If another session holds a lock, Apply fails after the lock timeout, changes nothing, and
+// names the statement that waited. Without a lock timeout, Apply waits until its context is
+// canceled. The setting lock_timeout is then as before, and the plan can be applied after the
+// session has released its lock.
 func postgresLockTimeout(t *testing.T, server *migratetest.PgServer) {
 	d := server.Database(t, migratetest.PgShop)
 	plan := d.Inspect(t, "users", "orders")

@@ -241,8 +241,9 @@ func postgresTrialRight(t *testing.T, server *migratetest.PgServer) {
 	}
 }
 
-// Each tenant has a schema with the same tables. Code in the schema of a tenant concerns the
-// tables of this tenant, unless it names another schema, or its schema has no such table.
+// Each tenant has a schema with the same tables. A trigger or view in the schema of a tenant
+// concerns the tables of this tenant, unless its text names another schema, or the schema of
+// the tenant has no such table.
 func postgresCodeOfTenants(t *testing.T, server *migratetest.PgServer) {
 	const tables = "CREATE TABLE o (id serial PRIMARY KEY); CREATE TABLE log (id serial PRIMARY KEY, o_id int);"
 	for _, test := range []struct {

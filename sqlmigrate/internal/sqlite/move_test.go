@@ -222,8 +222,8 @@ func TestSQLiteOtherConnections(t *testing.T) {
 	})
 }
 
-// The guard rejects rows without a positive key in every kind of table, also with OR
-// IGNORE, and accepts updates and upserts.
+// The guard rejects rows without a positive key in every kind of table, also with OR IGNORE.
+// It accepts rows with a positive key, upserts, and REPLACE with a key.
 func TestSQLiteGuard(t *testing.T) {
 	t.Parallel()
 	for name, ddl := range map[string]string{
@@ -252,8 +252,8 @@ func TestSQLiteGuard(t *testing.T) {
 }
 
 // A plan contains all tables that foreign keys and the given references connect with the
-// requested tables, and only those. It is the same each time, although maps have no
-// order.
+// requested tables, and only those. Twenty further plans of the same schema have the same
+// text, although the maps of Go have no order.
 func TestSQLiteConnected(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
@@ -423,8 +423,8 @@ func TestSQLiteNotes(t *testing.T) {
 	}
 }
 
-// Each of these unusual names works as the name of a table and of its key, because some
-// of them contain what the statements of a plan use as quotes, placeholders and marks.
+// A table whose name and key have an unusual name is moved and moved back. Some of the names
+// contain characters that the statements of a plan use as quotes, placeholders or marks.
 func TestSQLiteOddNames(t *testing.T) {
 	t.Parallel()
 	for i, name := range []string{
@@ -468,8 +468,9 @@ func testSQLiteOddName(t *testing.T, db *gorm.DB, name string) {
 	wantSameDump(t, name+" after up and down", sqliteDump(t, db), before)
 }
 
-// After a failure at any statement the schema is as it was, and a second run completes
-// the move.
+// A broken statement is inserted after each statement of a phase in turn. Apply must fail,
+// and the schema must be as before. Afterwards the plan without the broken statement
+// completes the move.
 func TestSQLiteFailures(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
@@ -585,8 +586,9 @@ func TestSQLiteRevertRefuses(t *testing.T) {
 	})
 }
 
-// If another writer holds the lock for longer than the plan waits, Apply returns an error
-// in time, and the plan can be applied later.
+// Another writer holds the lock for longer than the plan waits. Apply must return an error
+// within three seconds, and Inspect must not need the lock. The plan can be applied after the
+// writer has ended.
 func TestSQLiteLockTimeout(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {

@@ -8,8 +8,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 )
 
-// The same text has different tokens in different databases, so most rules have a case
-// with the rule and a case without it.
+// Scan splits SQL text into words, quoted names, texts and signs by the rules of a database.
+// The same text has different tokens in different databases, so most rules have a case with
+// the rule and a case without it.
 func TestScan(t *testing.T) {
 	t.Parallel()
 	mysql := sqltext.Rules{Backslash: true, Hash: true, Backticks: true}

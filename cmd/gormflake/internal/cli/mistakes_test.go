@@ -192,7 +192,8 @@ func TestMistakenNames(t *testing.T) {
 	})
 }
 
-// "help NAME" prints the same as "NAME --help", and the text fits the screen.
+// "help NAME" prints the same as "NAME --help". No line has more than 80 characters, except
+// commands to copy.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, name := range commands(t) {

@@ -70,8 +70,8 @@ func processMistakes(t *testing.T, program string) {
 	}
 }
 
-// Each example of the help works as printed. The folder has a database, a log and the secret
-// of publicid's examples.
+// The examples in the help of eight commands work as printed. The folder of each example has
+// a database, a log and the secret of publicid's examples.
 func processExamples(t *testing.T, program string) {
 	for _, command := range []string{"gen", "parse", "min", "max", "workers", "workers release", "workers ddl", "version"} {
 		text := clitest.Printed(t, clitest.CommandWith(t.Context(), nil, append(strings.Fields(command), "--help")...))
@@ -255,8 +255,8 @@ func letOthersEnter(t *testing.T, folder string) {
 	}
 }
 
-// A failed write to standard output is an error of every command, because a script would
-// otherwise use half of the output.
+// Standard output is /dev/full, so that every write to it fails. The commands must report
+// this, because a script would otherwise use half of the output.
 func fullDisk(t *testing.T, program string) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

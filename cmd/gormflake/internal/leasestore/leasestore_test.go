@@ -66,7 +66,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// If the server is down, Open fails within seconds, and the error names the server.
+// If the server is down, Open returns an error that names the server, and does not contain
+// the password.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

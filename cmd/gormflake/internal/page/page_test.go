@@ -174,7 +174,8 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// index.html preloads every module, so that the browser requests them all at once.
+// index.html preloads every module, so that the browser requests them all at once. Only
+// early.js is not a module, and must not be preloaded as one.
 func TestPreloads(t *testing.T) {
 	t.Parallel()
 	_, index := get(t, page.Config{}, http.MethodGet, "/")

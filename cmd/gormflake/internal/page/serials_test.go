@@ -91,7 +91,7 @@ func unserialsOf(t *testing.T, l snowflake.Layout) []serialVector {
 	return found
 }
 
-// refusedSerials returns serial numbers with every kind of damage. It leaves out the texts
+// refusedSerials returns serial numbers with many kinds of damage. It leaves out the texts
 // that Go accepts nevertheless, for example because the layout has no field where the damage
 // is.
 func refusedSerials(t *testing.T, l snowflake.Layout) []string {

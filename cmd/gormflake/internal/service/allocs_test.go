@@ -19,7 +19,8 @@ func (s *sink) Header() http.Header            { return s.header }
 func (s *sink) WriteHeader(int)                {}
 func (s *sink) Write(text []byte) (int, error) { s.bytes += len(text); return len(text), nil }
 
-// The number of allocations of a request does not grow with the number of IDs.
+// A request for 10,000 IDs makes only a few dozen more allocations than a request for one ID,
+// so the service does not allocate for each ID.
 func TestAllocations(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector empties pools at random")

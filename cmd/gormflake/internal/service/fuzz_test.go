@@ -64,8 +64,8 @@ func FuzzCount(f *testing.F) {
 	})
 }
 
-// No text of a client makes the service fail, and only a decimal number without leading
-// zeros is read as decimal.
+// No text of a client makes the service answer 500. Without the parameter as, the service
+// accepts only a decimal number without leading zeros.
 func FuzzRead(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"1", ""}, {"1586025008237383682", ""}, {"1C0NHAY2E0402", "base32"}, {"4FwHzxqs7kL", "base58"}, {"1tA0hgPmavK", "base62"}, {"x", "y"},

@@ -68,7 +68,7 @@ func TestOpenToAll(t *testing.T) {
 }
 
 // No path accepts another method than GET and HEAD, because no request changes the server.
-// OPTIONS is a preflight only for a site of the Origins.
+// OPTIONS is refused too, because Origins names no site whose pages may call the service.
 func TestMethods(t *testing.T) {
 	t.Parallel()
 	gen := fixedGenerator(t)

@@ -358,8 +358,8 @@ func TestHealthWithinTheWindow(t *testing.T) {
 	expectWithoutTimes(t, get(open(t, gen), "/healthz"), http.StatusOK, `{"status":"ok","until":"T","failing_since":"T"}`)
 }
 
-// If another process takes the only worker that the lease may have, the reason for clients is
-// that no worker is free. It must not blame the database, which works.
+// Another process takes worker 3, and the lease may have no other worker. The reason for
+// clients must be that no worker is free. It must not blame the database, which works.
 func TestFencedForWantOfAWorker(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()

@@ -84,8 +84,8 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// The document has the largest count that this server accepts, and clients may meet answers
-// with further fields.
+// The document has the largest count that this server accepts. It does not forbid further
+// fields in answers, because a later version may add some.
 func TestOpenAPIOfThisServer(t *testing.T) {
 	t.Parallel()
 	handler := open(t, nil, func(c *service.Config) { c.MaxCount = 77 })

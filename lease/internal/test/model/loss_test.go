@@ -6,10 +6,11 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/model"
 )
 
-// Each row is a kind of loss, and for how many seconds a store that forgets lets ticks be
-// issued twice at worst, with a window of 60 s. The table is also in docs/guarantees.md. The
-// test finds a row that promises too little or too much, because the worst case of the model
-// must be exactly the value of the row.
+// A store forgets writes that it has acknowledged, so that two processes may issue the same
+// ticks. Each row is a kind of such a loss, with the number of seconds of ticks that are
+// issued twice at worst, under a window of 60 s. docs/guarantees.md has the same table. The
+// worst case that the model finds must be exactly the number of the row, because a row must
+// promise neither too little nor too much.
 func TestWhatALossRepeats(t *testing.T) {
 	t.Parallel()
 	// held: the worker was acquired before the writes that are lost.

@@ -13,10 +13,10 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/model"
 )
 
-// The small sizes take a second in total, the usual sizes half a minute, the long sizes
-// some minutes and 3 GB. Each size has something that makes the other sizes too large,
-// such as three processes, two workers, writes that arrive late or vanish, an operator,
-// or a chain of windows.
+// The sizes at which Check visits all states. The small sizes take a second in total, the
+// usual sizes half a minute, and the long sizes some minutes and 3 GB. A size with three
+// processes, two workers, late and forgotten writes, an operator and many ticks would have too
+// many states. So each size has only some of these.
 var (
 	small = []model.Config{
 		{Processes: 2, Workers: 1, Ticks: 3},
@@ -65,7 +65,8 @@ func sizes() []model.Config {
 	return all
 }
 
-// In no order of events is a tick issued twice, at any of the sizes.
+// Check visits every order of events at each size of this run. In none of them may a tick of
+// a worker be issued twice.
 func TestNoTickIsIssuedTwice(t *testing.T) {
 	t.Parallel()
 	for _, c := range sizes() {
@@ -130,9 +131,10 @@ func worldOf(m model.Mutant) model.Config {
 	return model.Config{Processes: 2, Workers: 1, Ticks: 2, Late: 1, Volatile: 1, Evict: true, Mutant: m}
 }
 
-// If a store never forgets a visible write, a process may trust the records that it reads. So
-// at Volatile 0 the model finds no violation for the mutants that trust reads. This shows that
-// TestEveryMutantIsFound must try them with a volatile store.
+// A store with Volatile 0 never forgets a visible write, so that a process may trust the
+// records that it reads. Check must then find no violation for the two mutants that trust
+// such records. This shows that TestEveryMutantIsFound finds them only because its store may
+// forget.
 func TestTrustReadNeedsAVolatileStore(t *testing.T) {
 	t.Parallel()
 	for _, m := range []model.Mutant{model.TrustRead, model.TrustReadExtending} {
@@ -144,8 +146,8 @@ func TestTrustReadNeedsAVolatileStore(t *testing.T) {
 	}
 }
 
-// The trace of a violation is the shortest way to it. Each process keeps its name in all
-// steps, although canonical sorts the processes of every state.
+// Trace is the shortest way to the violation. Each process must keep its name in all steps of
+// the trace, although Check sorts the processes of every state.
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	r := check(t, model.Config{Processes: 2, Workers: 1, Ticks: 1, Volatile: 1, Mutant: model.TrustRead})

@@ -9,8 +9,8 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/model"
 )
 
-// load returns the events of a read of these keys. The records in shown are compared with
-// the model's.
+// load returns the events of a read of these keys. Check compares the records in shown with
+// the records of the model.
 func load(shown map[int]model.Seen, keys ...int) []model.Event {
 	return []model.Event{{Kind: model.Loaded, Keys: keys, Records: shown, OK: true}, {Kind: model.Answered}}
 }
@@ -37,7 +37,7 @@ func trace(parts ...[]model.Event) (all []model.Event) {
 	return all
 }
 
-// by makes the events those of another process.
+// by returns the events after it has changed their process.
 func by(process int, events []model.Event) []model.Event {
 	for i := range events {
 		events[i].Process = process
@@ -45,7 +45,7 @@ func by(process int, events []model.Event) []model.Event {
 	return events
 }
 
-// held returns the record of a worker that the first holder has.
+// held returns the record of a worker that the holder 1 has, with this bound.
 func held(bound int64) model.Seen { return model.Seen{Bound: bound, Holder: 1} }
 
 // TestReplay checks that Check accepts traces that the protocol allows, and rejects other

@@ -28,9 +28,10 @@ func issueCall(tick int64) []model.Event {
 	return trace([]model.Event{{Kind: model.Began}}, issue(tick))
 }
 
-// TestView checks that a View accepts all that a process may show that keeps the protocol, and
-// rejects the rest. The trace of a process does not tell exactly whether an ID was issued
-// before or after a call of the store, so the View must accept each order that is possible.
+// TestView checks that a View accepts the trace of a process that has kept the protocol, and
+// rejects the trace of a process that has broken it. The trace does not show exactly whether
+// an ID was issued before or after a call of the store, so the View must accept each order
+// that is possible.
 func TestView(t *testing.T) {
 	layout := map[int]model.Seen{model.LayoutWorker: {Bound: 1}}
 	hold := trace(seen(layout, model.LayoutWorker, 0), send(1, model.Seen{}, held(10), true), seen(layout, model.LayoutWorker))

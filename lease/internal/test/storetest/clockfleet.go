@@ -23,7 +23,8 @@ import (
 // 20 seconds, which is enough on a busy machine.
 const healthyWindow = 30 * time.Second
 
-// A clockFleet is a set of processes that share a store. Each has its own worker.
+// A clockFleet is a set of processes that share a store. Each process may lease only one
+// certain worker, and the successor of a killed process only the worker of that process.
 type clockFleet struct {
 	t      *testing.T
 	layout snowflake.Layout // with times from 1970 to 6429, for wrong clocks

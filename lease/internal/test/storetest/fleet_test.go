@@ -51,8 +51,8 @@ func TestFleetHalts(t *testing.T) {
 	}
 }
 
-// A fleet must find duplicates. Its members have a store each, so that they do not see each
-// other's records and issue IDs twice.
+// Each member has a store of its own, and so does not see the records of the other members.
+// The members issue the same IDs, and the fleet must count duplicates.
 func TestFleetFindsDuplicates(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, func() lease.Store { return leasetest.NewMemory() })

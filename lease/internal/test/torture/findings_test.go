@@ -10,8 +10,9 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/test/torture"
 )
 
-// The comparison of journals finds each kind of violation, and only violations. The cases
-// are the journals of up to three processes.
+// Each case has the journals of up to three torture processes. The comparison of the journals
+// must count exactly the violations of the case, such as an ID in two journals, and must
+// count no violation in journals that are in order.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	type entries = []torture.Entry
@@ -150,9 +151,9 @@ func TestFailingTortures(t *testing.T) {
 	})
 }
 
-// A torture fails with a message for each violation, each number that is too small and each
-// field out of range. The tortures run in a child process, because their failures would
-// fail this test.
+// A torture must fail with a message for each kind of violation, for numbers of IDs and
+// faults that are too small, and for fields of its config that are out of range. The tortures
+// run in a child process, because their failures would fail this test.
 func TestTortureFails(t *testing.T) {
 	t.Parallel()
 	began := time.Now()

@@ -57,9 +57,9 @@ func quick() torture.Config {
 	}
 }
 
-// A torture must pass if no ID is issued twice. It has one process at a time, because each
-// process has a store of its own. Each process begins later than the process before it has
-// ended.
+// A torture must pass if no ID is issued twice. The processes have a store each, so that
+// processes that run at the same time would issue the same IDs. Therefore only one process
+// runs at a time. It starts after the process before it has ended, and so issues later ticks.
 func TestTorture(t *testing.T) {
 	t.Parallel()
 	config := quick()
@@ -68,9 +68,10 @@ func TestTorture(t *testing.T) {
 	torture.Run(t, "", config)
 }
 
-// A torture must find IDs that were issued twice. Its processes each have a store of their
-// own, so that they all lease the same worker. A run of three seconds may happen to have no
-// duplicate, so the test tries up to 20 runs.
+// Four processes run at the same time, each with a store of its own, so that all of them
+// lease the same worker and may issue the same IDs. The torture must find IDs that were
+// issued twice. A run of three seconds may happen to have none, so the test tries up to 20
+// runs.
 func TestTortureFindsDuplicates(t *testing.T) {
 	t.Parallel()
 	config := quick()

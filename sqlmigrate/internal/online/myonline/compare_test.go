@@ -14,10 +14,12 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// The comparison runs the query that counts differing rows only if the texts of a range
-// differ, or if the server has cut a text. Here a range has two rows, and the query always
-// returns 7. The comparison must find another value in any row, a missing row, and a row that
-// only the shadow has, before, between or after the rows of the table.
+// An online move compares a table with its shadow in ranges of rows. The server makes a text
+// of the range in either table. The move runs the query that counts differing rows only if
+// the two texts differ, or if the server has cut a text. Here a range has two rows. The test
+// replaces the query by one that always returns 7, so Compare returns an error if it has run
+// the query. It must run the query for another value in any row, for a missing row, and for a
+// row that only the shadow has, before, between or after the rows of the table.
 func TestComparedRanges(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {

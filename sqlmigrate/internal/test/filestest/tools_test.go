@@ -36,8 +36,8 @@ type tool struct {
 	open   func(t *testing.T, db *gorm.DB, dir string) (up, down func() error)
 }
 
-// tools returns the migration tools that support the target, and for SQLite also a
-// variant without transactions.
+// tools returns the migration tools for a database of this kind. For SQLite, golang-migrate
+// is also in the list without the transactions around its files.
 func tools(target testdb.Target) []tool {
 	// The argument of openMigrate turns off the transaction around each file.
 	tools := []tool{

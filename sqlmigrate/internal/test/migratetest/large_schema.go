@@ -10,7 +10,7 @@ import (
 	"gorm.io/gorm"
 )
 
-// LargeID is a key above 2^53, as the keys are that are issued in 2026.
+// LargeID is a key above 2^53, like the keys that are issued in 2026.
 const LargeID int64 = 1801439850948198400
 
 // LargeTables returns the number of connected tables that a test moves: 300 if
@@ -64,11 +64,12 @@ func WantJoined(t *testing.T, db *gorm.DB, references []Reference) {
 	}
 }
 
-// A LargeSchema creates PostgreSQL tables that are all connected with each other, like
-// the tables of MusicBrainz. Table number n is called t0, t1 and so on. Each table refers
-// to itself and to two earlier tables, and has its own indexes. Views are based on each
-// other up to a depth of three. For every five views there is also a materialized view on
-// a view, a rule of a view, and a partitioned table that refers to a table.
+// A LargeSchema creates PostgreSQL tables that are all connected with each other, like the
+// tables of MusicBrainz. The tables are called t0, t1 and so on. Each table refers to itself.
+// Except for the first, it also has two columns that refer to earlier tables. Each table has
+// its own indexes. Views are based on each other up to a depth of three. For every five views
+// there is also a materialized view on a view, a rule of a view, and a partitioned table that
+// refers to a table.
 type LargeSchema struct {
 	Tables, Views int
 	text          strings.Builder

@@ -21,9 +21,12 @@ var kindsChanges = []string{
 	"`text` = 'ss'", "`text` = 'e,-'", "`text` = 'e;3,'", "`text` = '😀 '", "`text` = NULL", "`text` = ''", "raw = 'a'", "raw = x'6100'", "raw = NULL", "long_raw = x'00'", "long_raw = NULL", `doc = '{"a": 2}'`, "doc = NULL",
 }
 
-// mariadbComparedAsText tests the text by which the comparison sees that no row differs. It
-// must be equal for equal rows, so that the comparison is fast, and differ if a single value
-// differs.
+// An online move compares a table with its shadow by a query that makes a text of the rows of
+// each of them, and reports whether the two texts are equal. Only if they differ does the
+// move run a slow query that counts the rows that differ. mariadbComparedAsText tests both
+// queries. The texts must be equal for equal rows, because otherwise the slow query would
+// run. They must differ if a single value differs, because otherwise the move would miss the
+// difference.
 func mariadbComparedAsText(t *testing.T, server *mariadbServer) {
 	d := server.database(t, kindsTable,
 		`INSERT INTO kinds VALUES (DEFAULT, 1, 18446744073709551615, 1.5, 0.3, 0.1, '2026-03-01', '2026-03-01', b'1', 'a', 'x,y', 'e', 'ß', 'A', x'', '{"a": 1}', DEFAULT)`,

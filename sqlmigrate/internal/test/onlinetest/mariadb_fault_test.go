@@ -160,12 +160,12 @@ func mariadbMayNotFlush(t *testing.T, server *mariadbServer) {
 	d.want(t, "SELECT open FROM sqlmigrate_online", "0")
 }
 
-// mariadbTriggerFile tests the damage that a KILL during the RENAME of stage swap can
-// leave. MariaDB takes the RENAME back, cannot read the triggers because the session was
-// killed, and writes an unreadable file of triggers. The table cannot be opened until an
-// operator removes the file. The triggers of the table, which keep the new table the
-// same, are lost then. So the run must refuse the RENAME, and only Revert is possible.
-// The test writes the file itself, because a KILL rarely hits the moment.
+// mariadbTriggerFile tests the damage that a KILL during the RENAME of stage swap can leave.
+// MariaDB takes the RENAME back, cannot read the triggers because the session was killed, and
+// writes an unreadable file of triggers. The table cannot be opened until an operator removes
+// the file. Then the triggers of the move, which copy each change to the new table, are lost.
+// So the run must refuse the RENAME, and only Revert is possible. The test writes the file
+// itself, because a KILL rarely hits the moment.
 func mariadbTriggerFile(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(300)...)
 	schema := d.schema(t)

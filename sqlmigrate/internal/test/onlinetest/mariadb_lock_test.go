@@ -11,13 +11,13 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// mariadbHeld tests that the swap tries again until a long transaction ends, and that
-// programs behind the swap wait only briefly.
+// mariadbHeld tests that the swap tries again until a long transaction ends. Meanwhile
+// programs use the tables. They must not get an error, and no write may be lost.
 //
 // On MySQL, where the shortest lock timeout is a second, the run ends its waiting statement
-// earlier over another connection, so a program behind the statement must wait for less
-// than a second. The test checks this with GORMFLAKE_TEST_ROWS only, because programs wait
-// longer on a machine that runs other tests at the same time.
+// earlier over another connection, so a program behind the statement must wait for less than
+// a second. The test checks this with GORMFLAKE_TEST_ROWS only, because programs wait longer
+// on a machine that runs other tests at the same time.
 func mariadbHeld(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(customers)...)
 	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {
@@ -59,11 +59,11 @@ func mariadbHold(t *testing.T, d *mariadbDatabase) (release func()) {
 	return sync.OnceFunc(func() { reader.Rollback() })
 }
 
-// mariadbPolite tests that a short step first tries for three seconds without making
-// programs wait, so that a transaction of two seconds does not stop the step. If the step
-// waited for the lock in the queue instead, it would give up after a second, which is the
-// lock timeout. The run would then report that it waits, which the test takes for a
-// mistake.
+// mariadbPolite tests that a transaction of two seconds does not stop a short step. The step
+// first tries for three seconds without making programs wait, so it succeeds after the
+// transaction. If the step waited for the lock in the queue instead, it would give up after a
+// second, which is the lock timeout. The run would then report that it waits, and the test
+// would fail.
 func mariadbPolite(t *testing.T, server *mariadbServer) {
 	d := server.database(t, mariadbShop(300)...)
 	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {

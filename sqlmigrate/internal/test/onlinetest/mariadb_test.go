@@ -200,9 +200,9 @@ func mariadbBack(t *testing.T, server *mariadbServer) {
 	same(t, "after the way back", d.schema(t), schema)
 }
 
-// mariadbCompared tests that the comparison finds each difference between a table and its
-// shadow. The move then copies rows again that are missing or differ, and fails if the
-// shadow has a row that the table does not have.
+// mariadbCompared tests that the comparison of a table with its shadow finds a missing row, a
+// row with another value, and a row that only the shadow has. The move then copies missing
+// and differing rows again. It fails if the shadow has a row that the table does not have.
 func mariadbCompared(t *testing.T, server *mariadbServer) {
 	for _, test := range []struct {
 		name, damage string

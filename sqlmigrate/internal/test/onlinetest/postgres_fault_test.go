@@ -174,8 +174,9 @@ func pgEachStep(t *testing.T, server *pgServer) {
 	d.want(t, "SELECT count(*) FROM u JOIN t ON t.id = t_id WHERE t.id::text = u.t_id::text", "1000")
 }
 
-// pgBackStopped tests a Revert that was stopped before any of its steps. Apply is refused
-// from then on, because some stages have been taken back, and the next Revert continues.
+// pgBackStopped stops Revert before each of its steps in turn. After the first stop, Apply
+// must be refused, because the move is being taken back, and the next Revert must continue.
+// At the end the database must be as before the move.
 func pgBackStopped(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	before := d.dump(t)
@@ -217,9 +218,9 @@ func pgForgotten(t *testing.T, server *pgServer) {
 	}
 }
 
-// pgTwice tests two programs that apply the same move at the same time. The move must be
-// completed once. One of the programs waits for the other, or gets an error that names the
-// other session.
+// pgTwice tests two programs that apply the same move at the same time. Each of them must
+// succeed, after it may have waited for the other, or get an error that names the other
+// session. Afterwards the move must be complete, and no row may be lost.
 func pgTwice(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)
 	var both sync.WaitGroup

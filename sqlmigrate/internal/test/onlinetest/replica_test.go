@@ -38,9 +38,10 @@ func TestReplicaMySQL(t *testing.T) {
 	checkReplicaWait(t, primary, replica, "STOP REPLICA SQL_THREAD", "START REPLICA SQL_THREAD")
 }
 
-// checkReplicaWait stops the replica during the copy, and starts it again after the copy
-// has waited three times. stop and start are statements for the replica. checkReplicaWait
-// also tests that the primary is not accepted as its own replica.
+// checkReplicaWait executes stop on the replica during the copy, after which the replica
+// receives changes without applying them. It executes start after the copy has waited three
+// times. No row may be copied between these waits. checkReplicaWait also tests that the
+// primary is not accepted as its own replica.
 func checkReplicaWait(t *testing.T, primary, replica *testserver.Server, stop, start string) {
 	t.Helper()
 	d := databaseOn(t, primary)

@@ -158,8 +158,8 @@ func overwriteRecord(t *testing.T, store lease.Store, key int, next lease.Record
 	}
 }
 
-// A database without problems has no warnings either, and doctor leaves its rows as they
-// are.
+// On a database without mistakes, doctor reports no problem and no warning, and names what it
+// has checked. It leaves the rows as they are.
 func TestDoctorHealthy(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

@@ -76,8 +76,9 @@ func shadowFunction(t *testing.T, dsn, function string) string {
 	return withParameters(t, dsn, "search_path", schema+",pg_catalog")
 }
 
-// doctor warns of a difference of 30 seconds between the clocks, which becomes a problem at
-// a minute. A function in place of clock_timestamp returns a time that is 30 seconds ahead.
+// doctor warns of a difference of 30 seconds between the clocks. Only a difference of a
+// minute would be a problem. A function in place of clock_timestamp returns a time that is 30
+// seconds ahead.
 func TestDoctorClockOfPostgres(t *testing.T) {
 	t.Parallel()
 	dsn := shadowFunction(t, testdb.URL(t, testdb.Postgres), `clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT pg_catalog.clock_timestamp() + interval ''30 s'''`)
@@ -330,8 +331,8 @@ func (h heldRange) write(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// doctor warns of a record of the layout, whose key is -1, that no process can have written.
-// Another namespace is unaffected.
+// The record with key -1 holds the layout, and another program has overwritten it. doctor
+// warns that it cannot check the workers. Another namespace is unaffected.
 func TestDoctorStrangeRecords(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {
@@ -384,7 +385,9 @@ func TestDoctorStrangeKeys(t *testing.T) {
 	}
 }
 
-// doctor reports keys that the database can still assign in tables that hold Snowflake IDs.
+// A table holds Snowflake IDs, and its database still assigns a key to a row without one.
+// doctor reports such a table. It does not report a table without Snowflake IDs, which has
+// not been moved.
 func TestDoctorAutoIncrementLeft(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {
@@ -408,10 +411,12 @@ func TestDoctorAutoIncrementLeft(t *testing.T) {
 	})
 }
 
-// doctor accepts a counter that "migrate apply --park" has parked. It also accepts the key
-// that the counter then assigns, which exists when the loop runs a second time. It still
-// reports other problems of the table. A sequence of PostgreSQL needs no parking, so doctor
-// accepts it only with --park.
+// "migrate apply --park" has parked the counter of a table, so doctor accepts the table.
+// doctor also accepts the key that the parked counter assigns to a row of an old program. It
+// still reports another problem of the table, here a key that is ahead of the clock. On
+// PostgreSQL, "migrate apply --park" does nothing, because a sequence does not continue from
+// the largest key. There doctor accepts the sequence with --park, and reports it as a problem
+// otherwise.
 func TestDoctorParked(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {

@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// doctor reports each setting under which Redis loses writes that it has acknowledged.
+// doctor reports settings under which Redis may lose writes that it has acknowledged.
 func TestDoctorRedis(t *testing.T) {
 	t.Parallel()
 	always := []string{"--appendonly yes", "--appendfsync always"}

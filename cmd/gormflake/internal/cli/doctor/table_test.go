@@ -38,7 +38,8 @@ func TestDoctorBrokenTable(t *testing.T) {
 	})
 }
 
-// Only the first five of ten workers with several rows are listed.
+// Ten workers have two records each. doctor names only the first five workers, and the number
+// of the other workers.
 func TestDoctorManyDoubledWorkers(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.SQLite)

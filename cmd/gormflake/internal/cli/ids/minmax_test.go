@@ -76,7 +76,8 @@ func TestEpochForms(t *testing.T) {
 	}
 }
 
-// Ages follow the calendar of UTC, so that a year ends on the same date.
+// The age of an ID counts years, months and days of the calendar in UTC. So an ID is a year
+// old on the same date of the next year.
 func TestAgesGoByTheCalendar(t *testing.T) {
 	t.Parallel()
 	for at, want := range map[string]string{

@@ -30,8 +30,8 @@ func TestApplyLeavesUndone(t *testing.T) {
 	clitest.WantOutcome(t, clitest.Command(t, "migrate", "plan", "--dsn", url, "--json", "orders"), clitest.Findings, `"phase": "guard"`, "")
 }
 
-// On MySQL, phase guard cannot run before phase detach. apply reports this before it
-// changes or saves anything.
+// On MariaDB and MySQL, phase guard cannot run before phase detach. apply must report this
+// before it changes or saves anything.
 func TestApplyGuardBeforeDetach(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.MariaDB, testdb.MySQL} {

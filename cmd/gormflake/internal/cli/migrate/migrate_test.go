@@ -145,8 +145,8 @@ func TestMigrateFiles(t *testing.T) {
 	})
 }
 
-// A key above all IDs of the layout blocks the move. plan shows the blocker, and apply and
-// files fail with a single line that names it.
+// A key that is ahead of the clock blocks the move, because a generator could issue it again.
+// plan shows the blocker, and apply and files fail with a single line.
 func TestMigrateBlocked(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

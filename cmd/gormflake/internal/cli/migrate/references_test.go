@@ -9,9 +9,9 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/test/clitest"
 )
 
-// Each command reads the file that plan --write-references has written, after a person has
-// moved its lines from comments to entries. A second run of plan adds new columns, and keeps
-// the entries.
+// plan --write-references writes a file of the columns that may hold keys, as comments. After
+// a person has changed these comments to entries, plan, apply and doctor read the file. A
+// second run of plan adds new columns, and keeps the entries.
 func TestReferencesFile(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

@@ -69,8 +69,8 @@ func TestVetHelp(t *testing.T) {
 	}
 }
 
-// An argument that ends in .cfg does not make the program a tool of go vet if the
-// arguments begin with another command, such as parse.
+// IsTool recognizes the arguments with which go vet runs a tool, such as a file vet.cfg. It
+// must not take the arguments of another command for them, such as those of "parse app.cfg".
 func TestIsTool(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

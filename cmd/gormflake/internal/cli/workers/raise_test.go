@@ -89,8 +89,10 @@ func TestWorkersRaiseRefuses(t *testing.T) {
 	})
 }
 
-// The restore of a backup lowers the bounds. If they are raised before the first process
-// starts, as docs/runbooks.md advises, no ID is issued twice.
+// The restore of a backup lowers the bounds of the workers to those of the backup, although a
+// process has issued IDs since the backup was made. docs/runbooks.md advises to raise the
+// bounds before the first process starts. The first ID of this process must then be above all
+// earlier IDs, and not before the time to which the bounds were raised.
 func TestRestoreRunbook(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

@@ -110,7 +110,8 @@ func TestWorkersChosen(t *testing.T) {
 	clitest.WantOneLine(t, clitest.AtNoon(nil, "workers", "0/5", "--dsn", url), "datacenter 0 worker 5 was never taken")
 }
 
-// Commands that only read do not create the table.
+// If there is no table of workers, workers and release fail, and do not create it. If there
+// is no file of SQLite, they and gen fail, and do not create it.
 func TestWorkersOfNothing(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

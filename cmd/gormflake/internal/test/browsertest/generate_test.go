@@ -10,8 +10,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// The page composes the IDs that Go composes from the parts, and continues in the next tick
-// when the sequence is full. A user is warned that these IDs are no keys.
+// From the same parts, the page composes the same IDs as Go. When the sequence of a tick is
+// full, the page continues in the next tick. It warns the reader that these IDs are not
+// unique keys.
 func TestExamplesAreComposed(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")

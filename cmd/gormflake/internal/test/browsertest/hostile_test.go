@@ -67,8 +67,9 @@ func TestHostileLinks(t *testing.T) {
 	}
 }
 
-// Far from the first ID, float64 cannot represent single milliseconds. Zooming in must still
-// end.
+// The timeline shows two IDs that are 292 million years apart. So far from the first ID, a
+// float64 cannot represent single milliseconds. Zooming in a hundred times at the second ID
+// must still end, and the page must show the exact time of this ID.
 func TestZoomFarFromTheStart(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/#layout=custom&epoch=1970-01-01T00:00:00Z&bits=0.0.0.63&tick=1&ids=1+9223372036854775806")

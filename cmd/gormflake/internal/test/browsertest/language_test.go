@@ -84,7 +84,8 @@ func TestEnglishIsFound(t *testing.T) {
 	}
 }
 
-// The page writes numbers although the system's locale is not valid in a browser.
+// The first of the browser's languages is en-US@posix, which is not a valid name of a
+// language in JavaScript. The page still writes its numbers, without an error.
 func TestInvalidLocale(t *testing.T) {
 	t.Parallel()
 	origin := serve(t)

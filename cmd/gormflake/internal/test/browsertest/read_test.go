@@ -24,7 +24,8 @@ var layouts = map[string]snowflake.Layout{
 	"discord": snowflake.DiscordLayout(),
 }
 
-// The page recognizes every form in every layout, and shows the same parts as Go.
+// In each of three layouts, the page recognizes every form of an ID, and shows the same parts
+// as Go.
 func TestEveryFormIsRead(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")

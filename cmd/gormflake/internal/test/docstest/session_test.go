@@ -66,7 +66,8 @@ var database = regexp.MustCompile(`\b(sqlite|postgres|mysql)://[\w./@-]+`)
 // setting matches environment variables that are set for one command.
 var setting = regexp.MustCompile(`^(?:[A-Z_]+=\S* )+`)
 
-// The commands of every page print the output that the page shows.
+// The commands of every page print the output that the page shows. The test leaves out the
+// programs of runElsewhere.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	program := build(t)
