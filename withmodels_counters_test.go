@@ -241,8 +241,9 @@ func TestOpenParksOddlyNamed(t *testing.T) {
 
 // TestWithModelsNewTables checks tables that AutoMigrate creates on a handle with the
 // plugin. No database may assign keys in these tables. An insert of a program without the
-// plugin, which sets no key, must therefore fail. After a second AutoMigrate, Open must
-// accept the tables.
+// plugin, which sets no key, must therefore fail. The test tries 20 more such inserts between
+// creates of the plugin, and if one succeeds, no create may overwrite its row. After a second
+// AutoMigrate, Open must accept the tables.
 func TestWithModelsNewTables(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -59,8 +59,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	return serve(ctx, listener, handler)
 }
 
-// serve answers requests until ctx ends, then waits until requests that have begun are answered,
-// and closes the listener.
+// serve answers requests until ctx ends. It then closes the listener, and waits until requests
+// that have begun are answered.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
 	ended := make(chan error, 1)

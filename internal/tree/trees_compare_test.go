@@ -154,7 +154,8 @@ func (c *forestCheck) checkRow(s *schema.Schema, row reflect.Value) {
 	}
 }
 
-// isSerialOfKey reports whether a column is made from the primary key.
+// isSerialOfKey reports whether the field holds a serial number that is made from the row's key.
+// It leaves out composite keys, because check compares the number with a single key.
 func isSerialOfKey(s *schema.Schema, field *schema.Field) bool {
 	return strings.Contains(field.Tag.Get("snowflake"), "serial") && !field.PrimaryKey && len(s.PrimaryFields) == 1
 }

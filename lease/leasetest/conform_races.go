@@ -111,7 +111,7 @@ func (c *incrementer) run(ctx context.Context) error {
 	defer cancel()
 	for try := 0; c.swaps < int64(c.wanted); try++ {
 		if try == maxTries {
-			return fmt.Errorf("%d of %d tries have succeeded, though each that fails is one of another that succeeds", c.swaps, try)
+			return fmt.Errorf("%d of %d tries have succeeded: a try may fail only if the write of another goroutine has succeeded in between", c.swaps, try)
 		}
 		records, err := c.store.Load(ctx)
 		if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
-// Many leases start at once over forty connections, ten thousand in the long form, and
-// otherwise three hundred. Each must get a worker of its own. The store must read the
-// server's settings only once for all of them.
+// Three hundred leases start at once, or ten thousand in the long form. They share forty
+// connections. Each must get a worker of its own. The store must read the server's settings only
+// once for all of them, which takes two CONFIG GETs.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {

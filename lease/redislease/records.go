@@ -82,9 +82,9 @@ func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time
 	return a.records, a.now, err
 }
 
-// CompareAndSwap writes the record to in place of the record from of the worker. It returns
-// true if the server has acknowledged the write, and false if the worker has another record
-// than from. After an error, the write may have happened: see [lease.Store]. If no call has
+// CompareAndSwap replaces the worker's record by the argument to, if the record equals the
+// argument from. It returns true if the server has acknowledged the write, and false if the
+// worker has another record. After an error, the write may have happened: see [lease.Store]. If no call has
 // checked the server's settings yet, CompareAndSwap checks them first. Swap of
 // [stores.Server] formats both records as text.
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {

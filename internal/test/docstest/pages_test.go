@@ -301,8 +301,10 @@ var (
 	lineStart  = regexp.MustCompile(`(?m)^`)
 )
 
-// withOrders adds the declarations on which a fragment of a README with orders depends.
-// These are the types of the README's program, a transaction and the orders.
+// withOrders makes a fragment of a README that uses the variable orders compile. It puts the
+// fragment into a function with the parameters tx and orders, and adds the types of the README's
+// program. Such a fragment declares err, which "_ = err" uses. withOrders returns every other
+// fragment unchanged.
 func withOrders(p document, fragment string) string {
 	types := strings.Join(structType.FindAllString(p.text, -1), "")
 	if !strings.HasPrefix(p.path, "README") || declares(fragment) || !strings.Contains(fragment, "&orders") {

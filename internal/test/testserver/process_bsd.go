@@ -15,7 +15,7 @@ func sysProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: t
 
 // processes returns all processes of the system, by their numbers.
 func processes() map[int]processState {
-	out, _ := exec.Command("ps", "-A", "-o", "pid=,ppid=,state=").Output()
+	out, _ := exec.Command("ps", "-A", "-o", "pid=", "-o", "ppid=", "-o", "state=").Output()
 	all := make(map[int]processState)
 	for line := range strings.Lines(string(out)) {
 		var pid int

@@ -152,8 +152,9 @@ func (p *OnlinePlan) ID() string { return p.Tables[0].String() }
 
 // RunLong runs a step of kind [plan.Long] or [plan.Verify]. Of a Verify step it runs only
 // the first statement, which counts the rows that are wrong, and returns a [DifferError]
-// if there are any. The further statements of some Verify steps are only a faster way to
-// the result 0. Of a Long step it runs all statements.
+// if there are any. Some Verify steps have further statements, by which a driver can find out
+// faster that no row is wrong, and which RunLong does not need. Of a Long step it runs all
+// statements.
 func RunLong(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) error {
 	if step.Kind == plan.Verify {
 		var n int64

@@ -28,8 +28,8 @@ func literal(s string) string {
 // escape doubles the single quotes in s.
 func escape(s string) string { return strings.ReplaceAll(s, "'", "''") }
 
-// unusedMark returns a text that does not occur in s, which is <0> or, if s contains that,
-// <1> and so on.
+// unusedMark returns a text that does not occur in s, for which literal exchanges the line ends
+// of s. It is <0> or, if s contains that, <1> and so on.
 func unusedMark(s string) string {
 	for n := 0; ; n++ {
 		if mark := fmt.Sprintf("<%d>", n); !strings.Contains(s, mark) {

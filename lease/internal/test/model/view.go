@@ -99,10 +99,11 @@ func issuedBy(events []Event) map[int][]Event {
 	return by
 }
 
-// see replays one event: it puts the model's store into the state that the event shows, and
-// takes the model's steps for the event. next is the write that is based on the event, if
-// it is a read. ids are the IDs of the call that the event begins. issuePending takes these
-// IDs during the call; an ID that is left when the next call begins could not be issued.
+// see replays one event. It only keeps a read, which is replayed before the next event of the
+// store, or before an ID that needs it; see [viewedRead]. For any other event of the store it
+// takes the model's steps at once. next is the write that is based on a read. ids are the IDs
+// that the call has issued which the event begins. issuePending takes the steps of these IDs
+// during the call. An ID that is left when the next call begins was allowed at no time of it.
 func (v *View) see(e, next *Event, ids []Event) error {
 	switch {
 	case e.Kind == Began:

@@ -120,14 +120,15 @@ func (sr *stepper) lowest(worker num, r record) num {
 // valueB returns the field b of a step, for valuesToTry.
 func valueB(st step) num { return st.b }
 
-// evicts takes the operator's write of this bound, which may also arrive late.
+// evicts takes two alternative steps. The operator's write of the bound to lands at once or, if
+// there is a place for another late write, stays on its way.
 func (sr *stepper) evicts(worker num, r record, to num) {
 	// The record keeps its owner, and is marked as released.
 	eviction := write{worker, r.version, record{to, r.owner, sr.state.fresh(), true}}
 	st := step{kind: evict, worker: worker, b: to}
 	sr.change(st, func(s *state) { s.store.land(eviction, sr.config.Volatile) })
 	if room := sr.state.freeLatePlace(sr.config.Late); room >= 0 {
-		st.a = 1
+		st.a = 1 // the write is still on its way
 		sr.change(st, func(s *state) { s.late[room] = eviction })
 	}
 }

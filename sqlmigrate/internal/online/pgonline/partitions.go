@@ -89,10 +89,11 @@ func (k *foreignKey) placeConstraint(builtName func(*foreignKey) string) []strin
 	return append(sql, pgsql.Comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)
 }
 
-// validateLate returns the steps after the swap, or after it was taken back, that validate
-// the foreign keys to partitioned tables. The swap adds these foreign keys without checking
-// the rows. The steps do not fail, because the rows satisfied the same foreign keys on the
-// other columns before.
+// validateLate returns the last steps of the swap, and of its way back, for the foreign keys to
+// partitioned tables. The swap adds the foreign keys of plain tables and of partitions NOT VALID,
+// and these steps validate them. If the child is partitioned, a last step adds the foreign key of
+// the table itself. The validation does not fail, because the rows satisfied the same foreign
+// keys on the columns that had these names before the swap, and the values are equal.
 func (g *graph) validateLate() []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, k := range g.keys {
@@ -111,6 +112,7 @@ func (g *graph) validateLate() []plan.OnlineStep {
 			// the partitions, which are valid by then.
 			step := k.steps(k.Name, current)[0]
 			step.SQL = append(step.SQL, pgsql.Comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)
+			// A step that is repeated, because the run ended before it was recorded, finds the key.
 			step.Unless = "SELECT EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conrelid = " + pgsql.Literal(k.child.Target()) + "::regclass AND conname = " + pgsql.Literal(k.Name) + ")"
 			steps = append(steps, step)
 		}

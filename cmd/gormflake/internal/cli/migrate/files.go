@@ -157,7 +157,8 @@ var stagesInFiles = []string{string(sqlmigrate.StagePrepare), string(sqlmigrate.
 // newOnlineFiles returns the command migrate online files, which writes a stage of an online
 // move for a migration tool.
 func newOnlineFiles() *cobra.Command {
-	// This command has no flag --table, so check must find the default.
+	// check rejects a --table other than the default without --lease-table. This command has
+	// neither flag, so leaseTable has the default.
 	f := filesFlags{leaseTable: flags.DefaultTable}
 	var stage string
 	cmd := &cobra.Command{
