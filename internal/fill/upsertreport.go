@@ -136,8 +136,9 @@ func shifts(stmt *gorm.Statement, m *model.Model, c clause.OnConflict) bool {
 	if updates(c) {
 		return len(c.Where.Exprs) > 0 && len(returned) > 0
 	}
-	// If the statement omits a tagged column, the structs get its value from the database.
-	return !readNote(stmt).omits && slices.ContainsFunc(returned, func(name string) bool { return !hasColumn(m, name) })
+	// If the statement omits a tagged column, the structs get its value from the database. The
+	// plugin cannot set structs that the caller has passed by value.
+	return !readNote(stmt).omits && settable(stmt) && slices.ContainsFunc(returned, func(name string) bool { return !hasColumn(m, name) })
 }
 
 // returnedColumns returns the columns that the statement names in RETURNING or, without
@@ -147,6 +148,9 @@ func returnedColumns(stmt *gorm.Statement) (names []string) {
 	c, found := stmt.Clauses["RETURNING"]
 	if found && !isAll(c.Expression) {
 		for _, column := range c.Expression.(clause.Returning).Columns {
+			if key := stmt.Schema.PrioritizedPrimaryField; column.Name == clause.PrimaryKey && key != nil {
+				column.Name = key.DBName
+			}
 			names = append(names, column.Name)
 		}
 		return names

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
@@ -38,29 +39,41 @@ func (r *Run) waitUntilAllowed(ctx context.Context, t task) error {
 }
 
 // hasToAsk reports whether waitUntilAllowed has to look for a reason to wait before t. It has to
-// before each step, because a reason may concern only this step. For example, an operator may
-// hold the swap of a table whose copy took less than a second. Between the batches of a step it
-// looks once in askInterval, because a batch takes much less.
+// before the first step of a stage, because a reason may concern only this stage. For example, an
+// operator may hold the swap of a table whose copy took less than a second. It also has to before
+// each step that may take long. Between short steps, and between the batches of a step, it looks
+// once in askInterval.
 //
-// In stage swap, the steps after a check do not wait, because what the check has found has to be
-// true at the swap.
+// In a stage swap that checks the tables, only the first step waits, because what a check has
+// found has to be true at the swap.
 func (r *Run) hasToAsk(t task) bool {
 	switch {
-	case t == r.allowed:
-		return time.Since(r.allowedAt) >= askInterval
-	case r.allowed.OnlineStep == nil || r.move.Back:
+	case t != r.allowed && (r.allowed.OnlineStep == nil || t.stage != r.allowed.stage):
+		return true
+	case !r.move.Back && r.stage(t) == plan.StageSwap && r.checks(t.stage):
+		return false
+	case t != r.allowed && t.Kind != plan.Short:
 		return true
 	}
-	return t.stage != r.allowed.stage || r.stage(t) != plan.StageSwap || r.allowed.Kind != plan.Verify
+	return time.Since(r.allowedAt) >= askInterval
 }
 
-// repeatChecks makes a run that continues in stage swap begin with the checks of the tables, if an
-// earlier run has made them, because the tables may have been changed since.
+// checks reports whether steps of the stage check the tables, as in stage swap of MySQL and
+// MariaDB.
+func (r *Run) checks(stage int) bool {
+	return slices.ContainsFunc(r.move.Plan.Stages[stage].Steps, func(s plan.OnlineStep) bool { return s.Kind == plan.Verify })
+}
+
+// repeatChecks makes a run that continues in the middle of a stage swap that checks the tables
+// begin with the first step of the stage, because the tables may have been changed since the
+// earlier run.
 func (r *Run) repeatChecks() {
 	all := tasks(r.move)
 	done := r.move.Done
-	for done > 0 && done < len(all) && r.stage(all[done]) == plan.StageSwap &&
-		all[done-1].stage == all[done].stage && all[done-1].Kind == plan.Verify {
+	if done == len(all) || r.stage(all[done]) != plan.StageSwap || !r.checks(all[done].stage) {
+		return
+	}
+	for done > 0 && all[done-1].stage == all[done].stage {
 		done--
 	}
 	move := *r.move
@@ -85,7 +98,7 @@ func (r *Run) reasonToWait(ctx context.Context, t task) (string, error) {
 		return "the end of a pause", nil
 	case r.move.Back:
 		return "", nil
-	case steering.HoldSwap && r.stage(t) == plan.StageSwap:
+	case steering.HoldSwap && r.stage(t) == plan.StageSwap && r.isFirst(t):
 		return "permission to swap", nil
 	case !steering.Between.Contains(time.Now()):
 		return "its hours, " + steering.Between.String(), nil
@@ -97,6 +110,10 @@ func (r *Run) reasonToWait(ctx context.Context, t task) (string, error) {
 	}
 	return r.replicaToWaitFor(ctx, t)
 }
+
+// isFirst reports whether t is the first step of its stage. In stage swap, this step comes before
+// the exchange, or is the exchange.
+func (r *Run) isFirst(t task) bool { return t.OnlineStep == &r.move.Plan.Stages[t.stage].Steps[0] }
 
 // replicaToWaitFor returns a description of the replica for which a batch has to wait, or "".
 // Steps of other kinds do not wait. The run waits for a replica that is too far behind, and

@@ -197,29 +197,31 @@ func TestHours(t *testing.T) {
 	}
 }
 
-// checkedMove returns a move whose stage swap has a check before its other step.
+// checkedMove returns a move whose stage swap has, before the swap, a step for a counter and a
+// check.
 func checkedMove() engine.Move {
 	m := newMove()
 	swap := &m.Plan.Stages[2]
-	swap.Steps = append([]plan.OnlineStep{{Text: "check", Kind: plan.Verify}}, swap.Steps...)
+	swap.Steps = append([]plan.OnlineStep{{Text: "counter", Kind: plan.Short}, {Text: "check", Kind: plan.Verify}}, swap.Steps...)
 	return m
 }
 
-// A pause that begins after the check of a table holds the swap no more, because the table could
-// be changed between the check and the swap.
+// A pause that begins after the first step of stage swap holds the swap no more, because a table
+// could be changed between the check and the swap.
 func TestSwapDoesNotWaitAfterItsCheck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(), online.Defaults()
-		f.afterStep = func() { f.steering.Paused = f.steps == 2 } // after the step of stage prepare and the check
+		// The steps before the swap are the step of stage prepare, the counter and the check.
+		f.afterStep = func() { f.steering.Paused = f.steps == 2 || f.steps == 3 }
 		c.Progress = func(p plan.OnlineProgress) {
 			if p.Waiting != "" {
 				t.Errorf("it waits before %s, for %s", p.Stage, p.Waiting)
 				f.steering.Paused = false
 			}
 		}
-		if err := online.New(f, nil, nil, checkedMove(), c).Apply(t.Context()); err != nil || f.steps != 3 {
-			t.Errorf("Apply = %v, after %d steps, want 3", err, f.steps)
+		if err := online.New(f, nil, nil, checkedMove(), c).Apply(t.Context()); err != nil || f.steps != 4 {
+			t.Errorf("Apply = %v, after %d steps, want 4", err, f.steps)
 		}
 	})
 }
@@ -230,10 +232,30 @@ func TestResumedSwapChecksAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, m := newFake(), checkedMove()
-		m.Done = 3 // the steps of the stages prepare and copy, and the check
+		m.Done = 4 // the steps of the stages prepare and copy, the counter and the check
 		f.move = &m
-		if err := online.New(f, nil, nil, m, online.Defaults()).Apply(t.Context()); err != nil || f.steps != 2 {
-			t.Errorf("Apply = %v, after %d steps, want the check and the swap", err, f.steps)
+		if err := online.New(f, nil, nil, m, online.Defaults()).Apply(t.Context()); err != nil || f.steps != 3 {
+			t.Errorf("Apply = %v, after %d steps, want the counter, the check and the swap", err, f.steps)
+		}
+	})
+}
+
+// An operator who holds the swap after it has begun does not hold the steps that follow in the
+// same stage, as on PostgreSQL, where they validate foreign keys.
+func TestHoldAfterTheSwap(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, m, c := newFake(), newMove(), online.Defaults()
+		m.Plan.Stages[2].Steps = append(m.Plan.Stages[2].Steps, plan.OnlineStep{Text: "validate", Kind: plan.Long})
+		f.afterStep = func() { f.steering.HoldSwap = f.steps == 2 } // after the step of stage prepare and the swap
+		c.Progress = func(p plan.OnlineProgress) {
+			if p.Waiting != "" {
+				t.Errorf("it waits before %s, for %s", p.Stage, p.Waiting)
+				f.steering.HoldSwap = false
+			}
+		}
+		if err := online.New(f, nil, nil, m, c).Apply(t.Context()); err != nil || f.steps != 3 {
+			t.Errorf("Apply = %v, after %d steps, want 3", err, f.steps)
 		}
 	})
 }
