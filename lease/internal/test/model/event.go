@@ -77,6 +77,7 @@ type Event struct {
 	Tick     int64
 	Holder   int
 	OK, Late bool
+	Refused  bool // of Answered, in a view: the store has answered that the record was another
 }
 
 func (e Event) String() string {

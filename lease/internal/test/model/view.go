@@ -128,8 +128,20 @@ func (v *View) see(e, next *Event, ids []Event) error {
 		return v.send(*e)
 	case e.Kind == Answered:
 		v.arrive(*e)
+		defer v.noteRefusal(*e)
 	}
 	return v.event(*e, next)
+}
+
+// noteRefusal notes whether the grant of a write reads its worker next. It does so if the store
+// has refused the write. After an error, only a grant that releases its worker reads it. An
+// extension that got an error expects the same record at its next try, and a read in between is
+// of another claim.
+func (v *View) noteRefusal(e Event) {
+	c, ok := v.calls[e.Call]
+	if ok && v.grants[c.grant].token == c.token {
+		v.grants[c.grant].unacknowledged = e.Refused || !e.OK && v.model(c.grant).mode == stopped
+	}
 }
 
 // replayRead takes the model's steps for the read that waits for them, if there is one.

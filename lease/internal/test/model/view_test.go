@@ -15,11 +15,11 @@ func seen(records map[int]model.Seen, keys ...int) []model.Event {
 }
 
 // send returns the events of a write of worker 0 in a process's own trace, which does not
-// show when the write landed.
+// show when the write landed. The store acknowledges or refuses it.
 func send(call int, old, next model.Seen, acknowledged bool) []model.Event {
 	return []model.Event{
 		{Kind: model.Sent, Call: call, Old: old, New: next},
-		{Kind: model.Answered, Call: call, OK: acknowledged},
+		{Kind: model.Answered, Call: call, OK: acknowledged, Refused: !acknowledged},
 	}
 }
 
@@ -40,6 +40,7 @@ func TestView(t *testing.T) {
 	lost := trace(hold, send(2, held(10), held(20), false), seen(taken, 0))
 	extended := map[int]model.Seen{0: held(20)}
 	search := seen(layout, model.LayoutWorker, 0, 1)
+	unanswered := []model.Event{{Kind: model.Sent, Call: 2, Old: held(10), New: held(20)}, {Kind: model.Answered, Call: 2}}
 	failed := []model.Event{{Kind: model.Loaded, Keys: []int{0}}} // a read without an answer
 	for _, test := range []struct {
 		name   string
@@ -54,6 +55,7 @@ func TestView(t *testing.T) {
 		{"issues after it has acted on the loss", trace(lost, search, issueCall(5)), "at no time of the call"},
 		{"issues although an earlier claim of its own reads the worker", trace(hold, seen(taken, 0), issueCall(5), issueCall(6), search, issueCall(7)), ""},
 		{"issues after it has acted on the loss, in an outage", trace(lost, failed, issueCall(5), issueCall(6)), "at no time of the call"},
+		{"extends again after an error, although an earlier claim has read the bound", trace(hold, unanswered, seen(extended, 0), send(3, held(10), held(25), false), seen(taken, 0)), ""},
 		{"counts a bound that it has read", trace(hold, send(2, held(10), held(20), false), seen(extended, 0), issueCall(15)), "at no time of the call"},
 		{"lowers the bound that it has read", trace(hold, send(2, held(10), held(20), false), seen(extended, 0), send(3, held(20), held(15), true)), "does not allow"},
 	} {

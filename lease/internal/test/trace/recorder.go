@@ -112,7 +112,7 @@ func (v view) CompareAndSwap(ctx context.Context, worker int, old, next lease.Re
 	e := model.Event{Kind: model.Sent, Call: v.call(), Worker: worker, Old: v.seen(worker, old), New: v.seen(worker, next)}
 	v.emit(e)
 	ok, err := v.Store.CompareAndSwap(ctx, worker, old, next)
-	v.emit(model.Event{Kind: model.Answered, Call: e.Call, OK: ok && err == nil})
+	v.emit(model.Event{Kind: model.Answered, Call: e.Call, OK: ok && err == nil, Refused: !ok && err == nil})
 	return ok, err
 }
 
