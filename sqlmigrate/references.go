@@ -139,9 +139,9 @@ func (e absentError) Error() string { return string(e) }
 // It judges columns by their names (user_id, creator_id, post_ids, ownerid, created_by),
 // comments and foreign keys. It also considers the columns with which views, functions
 // and triggers compare them, and a sample of their values. It searches the current
-// schema, the schemas of the keys and, on PostgreSQL, the schemas on the search_path. If
-// the name of a column refers to a table that has none of the keys, the column is left
-// out.
+// schema, the schemas of the keys and of the columns that [WithReference] names, and on
+// PostgreSQL the schemas on the search_path. If the name of a column refers to a table that
+// has none of the keys, the column is left out.
 //
 // Two options have an effect. [WithoutReference] excludes a column. The column of
 // [WithReference] is in the result if it is narrow, even if its name and values do not

@@ -233,10 +233,7 @@ type unique struct {
 // assigned, because the value is unknown. It leaves out the columns of ON CONFLICT if one of
 // them is in the primary key or is no column of the model.
 func uniques(stmt *gorm.Statement, m *model.Model) (all []unique) {
-	mayBeAssigned := func(f *schema.Field) bool {
-		isTagged := slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Field == f })
-		return f.HasDefaultValue && !isTagged
-	}
+	mayBeAssigned := func(f *schema.Field) bool { return f.HasDefaultValue && !hasColumn(m, f.DBName) }
 	key := stmt.Schema.PrimaryFields
 	wasSearched := len(key) == 1 && key[0] == identifier(stmt, m).Field
 	if len(key) > 0 && !wasSearched && !slices.ContainsFunc(key, mayBeAssigned) {

@@ -100,8 +100,9 @@ func checkUpsert(stmt *gorm.Statement, m *model.Model) error {
 	return nil
 }
 
-// returnsOthers reports whether RETURNING names columns that restoreKeys does not write back, which
-// are all but the tagged columns and the columns with a default.
+// returnsOthers reports whether RETURNING names columns that [restoreKeys] does not write back.
+// These are all columns except the tagged columns and the columns whose default only the
+// database knows.
 func returnsOthers(stmt *gorm.Statement, m *model.Model) bool {
 	c, found := stmt.Clauses["RETURNING"]
 	if !found || isAll(c.Expression) {
@@ -113,6 +114,7 @@ func returnsOthers(stmt *gorm.Statement, m *model.Model) bool {
 	})
 }
 
+// errMaps rejects a slice of maps, to which GORM would append the rows that the database returns.
 var errMaps = errors.New("an upsert of a slice of maps by another column than the key cannot return the keys that the rows have: create the maps one by one, or use structs")
 
 // columnsNotFromKey returns the tagged columns of m, without the serial numbers that are made

@@ -21,12 +21,12 @@ import (
 // also does so if there is no column to update, because GORM then makes the upsert DO NOTHING,
 // and [reportOf] has to know that before. keepIDs reports whether it has changed c.
 func keepIDs(stmt *gorm.Statement, m *model.Model, c *clause.OnConflict) bool {
-	if !c.UpdateAll {
+	// On MySQL, an upsert without a column to update sets the key to itself.
+	if !c.UpdateAll || !hasNonPrimary(m) && stmt.Name() == "mysql" {
 		return false
 	}
 	set := updatesOf(stmt, m)
-	// On MySQL, an upsert without a column to update sets the key to itself.
-	if !hasNonPrimary(m) && (len(c.DoUpdates)+len(set) > 0 || stmt.Name() == "mysql") {
+	if !hasNonPrimary(m) && len(c.DoUpdates)+len(set) > 0 {
 		return false
 	}
 	if len(c.Columns) == 0 && c.OnConstraint == "" { // GORM then takes the primary key as the target
@@ -53,12 +53,11 @@ func updatesOf(stmt *gorm.Statement, m *model.Model) (set clause.Set) {
 	for _, name := range stmt.Schema.DBNames {
 		f := stmt.Schema.FieldsByDBName[name]
 		selected, isNamed := named[name]
-		isTagged := slices.ContainsFunc(m.Columns, func(c *model.Column) bool { return c.Field == f })
 		// GORM leaves out a column whose default only the database knows, except default:NULL.
 		leftToDatabase := hasDatabaseDefault(f) && !strings.EqualFold(f.DefaultValue, "NULL")
 		// GORM also leaves out the primary key, the time of creation, columns that the
 		// statement does not select, and columns that it does not insert.
-		if isTagged || f.PrimaryKey || leftToDatabase || f.AutoCreateTime > 0 || !selected && (isNamed || restricted) || !inserts(stmt, f) {
+		if hasColumn(m, name) || f.PrimaryKey || leftToDatabase || f.AutoCreateTime > 0 || !selected && (isNamed || restricted) || !inserts(stmt, f) {
 			continue
 		}
 		if f.AutoUpdateTime > 0 {

@@ -143,7 +143,8 @@ func shifts(stmt *gorm.Statement, m *model.Model, c clause.OnConflict) bool {
 
 // returnedColumns returns the columns that the statement names in RETURNING or, without
 // RETURNING, the columns for which GORM adds it. For RETURNING *, and for a clause of another
-// type than GORM's, which GORM treats alike, it returns the columns that the plugin can read.
+// type than GORM's, which GORM treats alike, it returns the primary keys and the columns whose
+// default only the database knows.
 func returnedColumns(stmt *gorm.Statement) (names []string) {
 	c, found := stmt.Clauses["RETURNING"]
 	if found && !isAll(c.Expression) {

@@ -22,7 +22,7 @@ type Replay struct {
 // that the process of the model at this index is free.
 type grant struct {
 	process, token int
-	unacknowledged bool // its last write ended without an acknowledgement, so that it reads its worker next
+	readsNext      bool // it reads its worker next, because its last write was not acknowledged or, in a view, was refused
 }
 
 // A call is a write of a grant, by the process of the model for the grant and the version of

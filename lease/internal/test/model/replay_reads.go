@@ -73,7 +73,7 @@ func (r *Replay) reloads(e Event, next *Event) error {
 	}
 	p := r.writer[e.Process]
 	pr := r.model(p)
-	if r.grants[p].process != e.Process || !r.grants[p].unacknowledged || pr.worker != num(e.Keys[0]) || pr.mode != holding && pr.mode != stopped {
+	if r.grants[p].process != e.Process || !r.grants[p].readsNext || pr.worker != num(e.Keys[0]) || pr.mode != holding && pr.mode != stopped {
 		return nil
 	}
 	return r.take(step{kind: read, process: p, worker: pr.worker})

@@ -23,7 +23,7 @@ func (r *Replay) sent(e Event) error {
 	if !ok {
 		return errors.New("writes without having read")
 	}
-	r.writer[e.Process], r.grants[p].unacknowledged = p, false
+	r.writer[e.Process], r.grants[p].readsNext = p, false
 	if err := r.sends(p, e); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (r *Replay) answered(e Event) error {
 	c, ok := r.calls[e.Call]
 	pr := r.model(c.grant)
 	if ok && r.grants[c.grant].token == c.token { // the grant has not ended since
-		r.grants[c.grant].unacknowledged = !e.OK
+		r.grants[c.grant].readsNext = !e.OK
 	}
 	switch {
 	case !ok || pr.status == none || pr.version != c.version:

@@ -128,7 +128,9 @@ func (v *View) see(e, next *Event, ids []Event) error {
 		return v.send(*e)
 	case e.Kind == Answered:
 		v.arrive(*e)
-		defer v.noteRefusal(*e)
+		err := v.event(*e, next)
+		v.noteRefusal(*e)
+		return err
 	}
 	return v.event(*e, next)
 }
@@ -140,7 +142,7 @@ func (v *View) see(e, next *Event, ids []Event) error {
 func (v *View) noteRefusal(e Event) {
 	c, ok := v.calls[e.Call]
 	if ok && v.grants[c.grant].token == c.token {
-		v.grants[c.grant].unacknowledged = e.Refused || !e.OK && v.model(c.grant).mode == stopped
+		v.grants[c.grant].readsNext = e.Refused || !e.OK && v.model(c.grant).mode == stopped
 	}
 }
 
